@@ -278,6 +278,10 @@ gpu-dry:
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers
 	@$(B)/tools/layers src/dync.in.h src/dync_cuda.in.h $(filter-out %.in.h,$(SRC)) $(CUDA_SRC)
+# One layout for every source (.clang-format): format applies it, format-check compares.
+format: ; @sh tools/format.sh
+format-check: ; @sh tools/format.sh --check
+.PHONY: format format-check
 size: $(B)/tools/size
 	@$(B)/tools/size dync.h $(SRC)
 # Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug information.
@@ -352,6 +356,7 @@ help:
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
+	@echo "make format     the layout of .clang-format for every source; format-check: is it there?"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"

@@ -6,7 +6,7 @@
 #error "dync_cuda.h: include dync.h first"
 #endif
 
-/* ==== cuda/public.h ============================================================================================= */
+/* ==== cuda/public.h ================================================================================ */
 /* ==== dync_cuda.h: tensors on NVIDIA GPUs, with nothing but the CUDA runtime ==============================================================
  *
  *   #define DYNC_IMPLEMENTATION
@@ -65,9 +65,11 @@ DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *, dync_cuda_event *
 DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *);
 DYNC_API dync_cuda_event *dync_cuda_event_new(int device);
 DYNC_API void dync_cuda_event_free(dync_cuda_event *);
-DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
+/* on the current stream of its device */
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
-DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
+/* NaN and an error where one was not recorded */
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end);
 /* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on, for later processes with the same GPU and driver;
  * NULL: no longer. Off unless asked for, here or by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written anew;
  * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
@@ -95,7 +97,7 @@ DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #endif
 DYNC__LEVELS_BEGIN
 
-/* ==== cuda/rt.h ================================================================================================= */
+/* ==== cuda/rt.h ==================================================================================== */
 /* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these declarations of the same functions.
  * Before everything else of cuda/. Source: CUDA Runtime API 12.8, 13.0. */
 #ifndef DYNC__CUDA_RT_H
@@ -172,7 +174,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #define DYNC__CU_JIT_ERROR_LOG_BYTES 6
 #endif
 
-/* ==== cuda/ptx.h ================================================================================================ */
+/* ==== cuda/ptx.h =================================================================================== */
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
  * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
  * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
@@ -259,26 +261,38 @@ typedef struct dync__ptx {
     int next_name;
 } dync__ptx;
 
-/* ---- text (ptx.c) ---- */
-DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);      /* one statement */
-DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);           /* declares a register */
-DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);                      /* a fresh one */
-DYNC__FN const char *dync__ptx_type(int compute_type);                                   /* "f32" ... "pred" */
-DYNC__FN const char *dync__ptx_bits(int compute_type);                                   /* "b32" "b64" */
-DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);     /* register or immediate of a value; emits it again where it is not at hand */
+/* ---- text (ptx.c) ---------------------------------------------------------------------------- */
+/* one statement */
+DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+/* declares a register */
+DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);
+/* a fresh one */
+DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);
+/* "f32" ... "pred" */
+DYNC__FN const char *dync__ptx_type(int compute_type);
+/* "b32" "b64" */
+DYNC__FN const char *dync__ptx_bits(int compute_type);
+/* register or immediate of a value; emits it again where it is not at hand */
+DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);
 DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
-DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);    /* declares and names the register of a value */
-DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);                     /* all lanes of one instruction in the block being emitted */
+/* declares and names the register of a value */
+DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
+/* all lanes of one instruction in the block being emitted */
+DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
 DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
-DYNC__FN void dync__ptx_row_barrier(dync__ptx *);                       /* nothing where nothing is written in place */
-DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lanes it is computed in: 1 where it is uniform in the row */
-DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
+/* nothing where nothing is written in place */
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
+/* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
+/* the lane that holds its value for this one */
+DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
-DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
+/* everything of one section */
+DYNC__FN void dync__ptx_section(dync__ptx *, int section);
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
@@ -286,51 +300,67 @@ DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char v
 DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
 DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
-/* ---- ptx_plan.c ---- */
-DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */
+/* ---- ptx_plan.c ------------------------------------------------------------------------------ */
+/* units: multiprocessors; 0: of another text */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);
 DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
-/* ---- ptx_prim.c ---- */
+/* ---- ptx_prim.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
-/* ---- ptx_mem.c ---- */
+/* ---- ptx_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
 DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
-DYNC__FN const char *dync__ptx_memory_type(int dtype);                   /* of a load or store of one element: "f32" "b16" "u8" */
-DYNC__FN const char *dync__ptx_raw_type(int dtype);                      /* of the register that it goes through */
-DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the element is the value */
-DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
+/* of a load or store of one element: "f32" "b16" "u8" */
+DYNC__FN const char *dync__ptx_memory_type(int dtype);
+/* of the register that it goes through */
+DYNC__FN const char *dync__ptx_raw_type(int dtype);
+/* the element is the value */
+DYNC__FN bool dync__ptx_is_plain(int dtype);
+/* where it is not */
+DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
-/* ---- ptx_half.c ---- */
+/* reg += coordinate * by, in 64 bits */
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);
+/* ---- ptx_half.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
-DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);    /* name: 48 characters */
+/* name: 48 characters */
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
-/* ---- ptx_turn.c ---- */
+/* ---- ptx_turn.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);   /* address in shared memory */
-DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the statements of a kernel that runs in squares */
-/* ---- ptx_reduce.c ---- */
-DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
-DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
-DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
-DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* of the phase, where the row is split */
-DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* results of the phases before, as far as they are needed */
+/* number in p->turned, or -1 */
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
+/* address in shared memory */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);
+/* the statements of a kernel that runs in squares */
+DYNC__FN void dync__ptx_turn(dync__ptx *);
+/* ---- ptx_reduce.c ---------------------------------------------------------------------------- */
+/* accumulators of the phase, before its loop */
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);
+/* takes the lanes of its operand in */
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);
+/* results in every thread of the row */
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);
+/* of the phase, where the row is split */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);
+/* results of the phases before, as far as they are needed */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
 #endif
 
-/* ==== cuda/cuda.h =============================================================================================== */
+/* ==== cuda/cuda.h ================================================================================== */
 /* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
  * copies; image.c: compiled images in files; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
 #ifndef DYNC__CUDA_CUDA_H
 #define DYNC__CUDA_CUDA_H
 
 enum { DYNC__CUDA_DEVICES = 16 };
-typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;   /* a device: multiprocessors, compute capability */
+/* a device: multiprocessors, compute capability */
+typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;
 
-/* ---- device.c ---- */
+/* ---- device.c -------------------------------------------------------------------------------- */
 DYNC__FN int dync__cuda_count(void);
 DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
@@ -341,8 +371,10 @@ typedef void (*dync__cuda_function)(void);
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version);
 /* OK, or the error with the runtime's words, recorded. */
 DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
-DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
-DYNC__FN cudaStream_t dync__cuda_stream(int device);                     /* current in this thread */
+/* the device of this thread's next calls */
+DYNC__FN dync_status dync__cuda_enter(int device);
+/* current in this thread */
+DYNC__FN cudaStream_t dync__cuda_stream(int device);
 struct dync_cuda_stream { int device; cudaStream_t stream; };
 struct dync_cuda_event { int device; cudaEvent_t event; };
 /* A graph being recorded by this thread: memory given back meanwhile is kept for it. */
@@ -367,27 +399,33 @@ static int dync__cuda_tf32;
 #endif
 
 #if defined(DYNC__SPLIT)
-DYNC__FN void dync__cuda_install(void);                                  /* public.c; in the merged header it is there from the start */
+/* public.c; in the merged header it is there from the start */
+DYNC__FN void dync__cuda_install(void);
 #endif
-/* ---- memory.c ---- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
-DYNC__FN void dync__cuda_free(int device, void *p, size_t n);            /* DYNC_CPU: page-locked memory */
+/* DYNC_CPU: page-locked memory */
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n);
 DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n); /* does not wait */
+/* does not wait */
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n);
 DYNC__FN void *dync__cuda_alloc_pinned(size_t n);
 DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
-DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
+/* kept blocks go back to the driver */
+DYNC__FN void dync__cuda_trim(int device);
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
-/* ---- image.c: compiled images in files ---- */
-DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL, "": none are kept */
+/* ---- image.c: compiled images in files ------------------------------------------------------- */
+/* NULL, "": none are kept */
+DYNC__FN dync_status dync__cuda_images_in(const char *folder);
 /* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
  * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows tf32 ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
-typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;   /* a tensor map, and the address it was made for */
+/* a tensor map, and the address it was made for */
+typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     dync__cuda_kept_map *kept;           /* of text.map */
@@ -418,31 +456,36 @@ typedef struct dync__cuda_code {
     bool packs;
 } dync__cuda_code;
 
-/* ---- launch.c ---- */
+/* ---- launch.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
-DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
+/* texts are made and loaded; NULL: the code is let go */
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);
 DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *const with[3], const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
-/* ---- graphs.c ---- */
+/* ---- graphs.c -------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__inner *);
 
-/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
+/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. */
 enum { DYNC__CUDA_TEMP = 1000 };
-DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+/* a kernel in the code's arena as the next part */
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);
 /* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is packed once. */
 DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *, int operand, int temp);
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+/* takes the text over */
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);
 /* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
  * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
  * any text) for the part added last, with the same buffers; taken over. It runs where the driver takes it and its checks hold, else the part's own
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
-DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);                   /* the same as another form; DYNC__CUDA_TF32: where that is allowed */
+/* the same as another form; DYNC__CUDA_TF32: where that is allowed */
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
-DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
+/* its buffer id in loop kernels; -1 no memory */
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -452,10 +495,11 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *
 /* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places. */
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
                                          const int32_t *buf);
-DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);     /* elements, dim skip counted as one; -1: all */
+/* elements, dim skip counted as one; -1: all */
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
 #endif
 
-/* ==== cuda/tile.h =============================================================================================== */
+/* ==== cuda/tile.h ================================================================================== */
 /* cuda/tile.h: what kernels written out as PTX text share: the text itself, shared memory, cp.async, swizzled rows, ldmatrix, mma.sync.
  * After ptx.h and cuda.h; tile.c has the bodies. gemm*.c, conv, attention and wgmma are built on it.
  *
@@ -483,27 +527,34 @@ typedef struct dync__tile {
     const char *target;                  /* "sm_80" unless changed before the first dync__tile_entry */
 } dync__tile;
 
-/* ---- text ---- */
+/* ---- text ------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tile_begin(dync__tile *, int n_buffers);
 DYNC__FN void dync__tile_next(dync__tile *);
 DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads);
-DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);       /* buf[i]: operand, or temporary, of buffer i */
-DYNC__FN void dync__tile_scratch(dync__tile *);                                          /* %scratch: out.scratch_bytes, shared by the launches */
-DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);                      /* offset from %smem */
-DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);/* %acc -> %acc0 .. %acc<n-1> */
-DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);   /* a new u32 register = %ctaid.y and the like */
+/* buf[i]: operand, or temporary, of buffer i */
+DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);
+/* %scratch: out.scratch_bytes, shared by the launches */
+DYNC__FN void dync__tile_scratch(dync__tile *);
+/* offset from %smem */
+DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);
+/* %acc -> %acc0 .. %acc<n-1> */
+DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);
+/* a new u32 register = %ctaid.y and the like */
+DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
 DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op, const char *fmt, ...) DYNC__PRINTF(5, 6);
                                          /* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
 DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
-DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);    /* a comment in the text */
-DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);         /* a new b64 register; from: b64, or NULL */
+/* a comment in the text */
+DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+/* a new b64 register; from: b64, or NULL */
+DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);
 /* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64) counts over `walked`, sizes of those dims. */
 DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear);
 /* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or "@%p ". */
 DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
 DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
 
-/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ---- */
+/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ----- */
 /* Opens a text with the buffers of k (host: those that are one element in main memory). Its elements are asked for by their linear index over
  * k's loops, in groups of p.shape.vec neighbours, which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check.
  * False: no memory, recorded. The arena must last until dync__tile_end. */
@@ -511,7 +562,7 @@ DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__k
 /* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are value[lane] instead, registers of its compute type. */
 DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
 
-/* ---- cp.async ---- */
+/* ---- cp.async -------------------------------------------------------------------------------- */
 /* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
  * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
 DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size);
@@ -532,11 +583,13 @@ typedef struct dync__tile_rows {
 DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
 /* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */
 DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at, const char *bytes_left);
-DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);    /* the window, in global memory */
+/* the window, in global memory */
+DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);
 
-/* ---- fragments ---- */
+/* ---- fragments ------------------------------------------------------------------------------- */
 enum { DYNC__TILE_BF16, DYNC__TILE_F16, DYNC__TILE_TF32, DYNC__TILE_S8, DYNC__TILE_U8 };
-typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;   /* bytes of an element, depth of one mma: 32 bytes */
+/* bytes of an element, depth of one mma: 32 bytes */
+typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
 /* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs of chunks 0 .. n - 1 (32 bytes each), of the
  * lane's row behind row0 (b32, a multiple of 8, or NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
@@ -552,7 +605,7 @@ DYNC__INLINE int dync__tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i 
 DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
 #endif
 
-/* ==== cuda/attention.h ========================================================================================== */
+/* ==== cuda/attention.h ============================================================================= */
 /* cuda/attention.h: what the kernels of attention (attention.c) are put together from (attention_tile.c). After tile.h.
  *
  * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of operands make them all:
@@ -589,26 +642,37 @@ typedef struct dync__fa {
     dync__operand own[6];                /* of forward: heads that share keys and values are rows of one unit */
 } dync__fa;
 
-DYNC__FN void dync__fa_units(dync__fa *);                                    /* %u0, %u1, ...: batch coordinates of %unit */
-DYNC__FN void dync__fa_base(dync__fa *, const char *name, const dync__operand *, int buf);  /* a new register: address of the unit's matrix */
-DYNC__FN void dync__fa_tile_begin(dync__fa *, dync__fa_tile *, const char *row0);     /* row0: b32, the first row to be taken */
-DYNC__FN void dync__fa_issue(dync__fa *, const dync__fa_tile *);                       /* asks for its rows and goes on to the next */
-DYNC__FN void dync__fa_reader(dync__fa *, const dync__fa_tile *, char how);            /* 'a', 'b', 'n' */
-DYNC__FN void dync__fa_flip(dync__fa *, const dync__fa_tile *, const char *how);       /* its readers go to the other copy */
+/* %u0, %u1, ...: batch coordinates of %unit */
+DYNC__FN void dync__fa_units(dync__fa *);
+/* a new register: address of the unit's matrix */
+DYNC__FN void dync__fa_base(dync__fa *, const char *name, const dync__operand *, int buf);
+/* row0: b32, the first row to be taken */
+DYNC__FN void dync__fa_tile_begin(dync__fa *, dync__fa_tile *, const char *row0);
+/* asks for its rows and goes on to the next */
+DYNC__FN void dync__fa_issue(dync__fa *, const dync__fa_tile *);
+/* 'a', 'b', 'n' */
+DYNC__FN void dync__fa_reader(dync__fa *, const dync__fa_tile *, char how);
+/* its readers go to the other copy */
+DYNC__FN void dync__fa_flip(dync__fa *, const dync__fa_tile *, const char *how);
 DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *, const char *name, int width, bool nn);
 DYNC__FN void dync__fa_zero(dync__fa *, const dync__fa_frag *);
-DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int j, char *name); /* name[24] */
-DYNC__FN int dync__fa_row(const dync__fa *, int i);                          /* behind %rb, the thread's first row of the tile */
-DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);   /* behind %cb (nt) or %cn (nn) */
+/* name[24] */
+DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int j, char *name);
+/* behind %rb, the thread's first row of the tile */
+DYNC__FN int dync__fa_row(const dync__fa *, int i);
+/* behind %cb (nt) or %cn (nn) */
+DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);
 DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a, const dync__fa_tile *b);
-DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);           /* scores as operand w of the products that follow */
+/* scores as operand w of the products that follow */
+DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);
 DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile *b);
 /* Row by row over the threads that share it: max or sum of name<i>. */
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
 /* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
-/* ---- attention.c ---- */
-DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);    /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+/* ---- attention.c ----------------------------------------------------------------------------- */
+/* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
 DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
 DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
@@ -616,14 +680,14 @@ DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const 
 DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
 DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);
 DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
-/* ---- attention_wgmma.c ---- */
+/* ---- attention_wgmma.c ----------------------------------------------------------------------- */
 DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
 #endif
 
-/* ==== cuda/gemm.h =============================================================================================== */
+/* ==== cuda/gemm.h ================================================================================== */
 /* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem, and the choice; gemm_load.c: tiles into shared
  * memory, the ring of stages; gemm_pre.c: what is done to them on the way; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows;
  * gemm_end.c: what is done to results.
@@ -650,7 +714,8 @@ typedef struct dync__gm_pre {
     int first, store;                    /* number of its first buffer; of its store */
     int64_t offset;                      /* where the memory begins, in elements of the slot */
     dync__ptx p;                         /* text in the making */
-    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
+    /* of the turn being loaded: see dync__gm_pre_chunk */
+    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
 typedef struct dync__gm_side {
@@ -695,39 +760,54 @@ typedef struct dync__gm {
  * the product's results further each. */
 typedef struct dync__gm_loops { int n, from[DYNC__LOOP_MAX_DIMS]; int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS], sum[DYNC__LOOP_MAX_DIMS]; } dync__gm_loops;
 
-/* ---- gemm.c ---- */
+/* ---- gemm.c ---------------------------------------------------------------------------------- */
 DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
-DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);                /* loops that cross multiples of `at` elements are cut in two there */
+/* loops that cross multiples of `at` elements are cut in two there */
+DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);
 /* The end: k's loads of the call's result are the sums, with bias (its strides over the loops; NULL: addmm's, if there is one), rounded as they would
  * have been in memory. keep: the result is stored too. False: loops of which this cannot be said. */
 DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep, const dync__gm_loops *, const int64_t *bias);
 DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
-DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);          /* would the product do this too? as dync__device.call_takes */
-DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);                                      /* wgmma.c: is there a variant for the device, as sizes go? */
-DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+/* would the product do this too? as dync__device.call_takes */
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
+/* wgmma.c: is there a variant for the device, as sizes go? */
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);
+/* of a form of the part (launch.c) */
+DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
-DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *);                                         /* there is a form DYNC__CUDA_TF32 */
-DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
-/* ---- gemm_load.c ---- */
-DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
-DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
-DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
-DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
-/* ---- gemm_pre.c ---- */
+/* the sums as a value of the end: `linear` steps of each loop */
+DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);
+/* there is a form DYNC__CUDA_TF32 */
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *);
+/* bytes that a block of the device may have */
+DYNC__FN int dync__gm_shared_most(const dync__gm *);
+/* ---- gemm_load.c ----------------------------------------------------------------------------- */
+/* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
+DYNC__FN void dync__gm_place(dync__gm *);
+/* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));
+/* what a side's addresses count */
+DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }
+/* words of 4 bytes into swizzled rows of %to */
+DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);
+/* ---- gemm_pre.c ------------------------------------------------------------------------------ */
 /* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill the operand's memory. */
 DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *, const dync__kernel *k, int first);
 DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *);         /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
-DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
-DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
+/* registers of a thread that a turn's loads take */
+DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);
+/* clocks, in a tile of that depth */
+DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);
 DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *, double elements);
 DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart, double elements);
-DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
-DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
+/* once a text, when `how` is known */
+DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);
+/* a new register of the piece's index, from one of 64 bits */
+DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);
 /* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
 DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by, const char *is);
 DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
@@ -738,51 +818,67 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t b
 DYNC__FN void dync__gm_pre_finish(dync__gm *);
 DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side);             /* tensor cores */
 DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
-/* ---- gemm_gather.c ---- */
-DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
+/* ---- gemm_gather.c --------------------------------------------------------------------------- */
+/* 16 bytes at a time: what is said of lines, before the loop over the depth */
+DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
-DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
-/* ---- conv_direct.c, conv.c ---- */
+/* for CUDA cores */
+DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);
+/* ---- conv_direct.c, conv.c ------------------------------------------------------------------- */
 DYNC__FN void dync__gm_direct(dync__gm *);
 /* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x, gradients (their strides ys), result. */
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
+/* conv2d and its gradients */
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *, const dync__kernel *, int operand);
-/* ---- gemm_mma.c, gemm_simt.c ---- */
+/* ---- gemm_mma.c, gemm_simt.c ----------------------------------------------------------------- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
-/* ---- wgmma.c ---- */
-DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);     /* the variant for 9.0; false: there is none, or no memory */
-/* ---- gemm_end.c ---- */
+/* ---- wgmma.c --------------------------------------------------------------------------------- */
+/* the variant for 9.0; false: there is none, or no memory */
+DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);
+/* ---- gemm_end.c ------------------------------------------------------------------------------ */
 /* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
  * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
 DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
 /* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
 DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
-DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);   /* name = (%batch * m + row) * n + column, in the type of indices */
+/* name = (%batch * m + row) * n + column, in the type of indices */
+DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);
 /* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums. Registers it makes are named after `number`. */
 DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n, char value[][24]);
-DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
-/* ---- gemm_thin.c ---- */
-DYNC__FN bool dync__gm_thin_fits(const dync__gm *);                      /* both sides' `how` are set, a is the smaller */
+/* the second launch, for partial sums */
+DYNC__FN void dync__gm_join(dync__gm *);
+/* ---- gemm_thin.c ----------------------------------------------------------------------------- */
+/* both sides' `how` are set, a is the smaller */
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
 DYNC__COLD
 
-/* ==== cuda/ptx_plan.c =========================================================================================== */
+/* ==== cuda/ptx_plan.c ============================================================================== */
+/* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
+ *
+ * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
+ * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
+
 /* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are worth a launch for each from SPLIT_FROM on. */
 enum { DYNC__PTX_SPLIT_FROM = 65536, DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
-DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
+
+DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
+{
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_reduce) return true;
     return false;
 }
+
 /* Every phase can be run index by index: nothing is reduced, kept per row, or read after it was written elsewhere. */
-static bool dync__ptx_is_flat(const dync__ptx *p) {
+static bool dync__ptx_is_flat(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     if (dync__ptx_has_reduce(k)) return false;
     for (int i = 0; i < k->inst.n; i++) {
@@ -794,13 +890,17 @@ static bool dync__ptx_is_flat(const dync__ptx *p) {
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return false;
     return true;
 }
-static int64_t dync__ptx_product(const dync__kernel *k, int from, int to) {
+
+static int64_t dync__ptx_product(const dync__kernel *k, int from, int to)
+{
     int64_t n = 1;
     for (int d = from; d < to; d++) n *= k->extent[d];
     return n;
 }
+
 /* Elements side by side along the last loop, on boundaries wherever the other loops stand. */
-DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access) {
+DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
+{
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[access];
     int bytes = dync__dtype_info(k->buf.at[buf].dtype)->bytes, align = DYNC__MIN(p->vec * bytes, 16), last = k->n_dims - 1;
@@ -811,8 +911,10 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access) {
         if (p->check[i].buf == buf && p->check[i].offset == a->offset * bytes) return true;
     return false;
 }
+
 /* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides the last loop, or leaves a flat tail. */
-static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
+static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
+{
     const dync__kernel *k = p->k;
     int narrow = 8, last = k->n_dims - 1, gathered = 0;
     bool any = false;
@@ -832,7 +934,8 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
     if (p->most) vec = DYNC__MIN(vec, p->most);
     while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
     p->shape.vec = p->vec = vec;
-    for (int i = 0; i < k->inst.n && vec > 1; i++) {          /* what has to lie on boundaries at run time */
+    /* what has to lie on boundaries at run time */
+    for (int i = 0; i < k->inst.n && vec > 1; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf]) continue;
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
@@ -843,10 +946,13 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
         if (!dync__ptx_is_vector(p, in->buf, in->access)) p->n_checks--;
     }
 }
+
 /* Groups of a turn, such that a thread has four accesses under way before it waits for the first; fewer where a lane is much work, as registers
  * limit the number of threads then. */
-static int dync__ptx_turn_groups(const dync__ptx *p) {
-    int loads = 0, work = 0, words = 0;                       /* words: registers that a lane's loads and accumulators hold */
+static int dync__ptx_turn_groups(const dync__ptx *p)
+{
+    /* words: registers that a lane's loads and accumulators hold */
+    int loads = 0, work = 0, words = 0;
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = &p->k->inst.at[i];
         if (!p->needed[i] || !(in->section & 1)) continue;
@@ -862,8 +968,10 @@ static int dync__ptx_turn_groups(const dync__ptx *p) {
     most = DYNC__MIN(most, 48 / (DYNC__MAX(words, 1) * p->shape.vec));
     return DYNC__MAX(DYNC__MIN(groups, most), 1);
 }
+
 /* Are the elements of neighbouring rows nearer to each other than those of a row? */
-static bool dync__ptx_is_columns(const dync__ptx *p) {
+static bool dync__ptx_is_columns(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     int along = 0, across = 0, last_row = k->n_outer - 1, last = k->n_dims - 1;
     if (last_row < 0 || k->extent[last_row] < 8) return false;
@@ -875,13 +983,17 @@ static bool dync__ptx_is_columns(const dync__ptx *p) {
     }
     return across > along;
 }
-static int64_t dync__ptx_pow2(int64_t n) {
+
+static int64_t dync__ptx_pow2(int64_t n)
+{
     int64_t p = 1;
     while (p < n) p *= 2;
     return p;
 }
+
 /* Sections of the last use of every value, directly or through others; reductions keep what is behind them. */
-static const int32_t *dync__ptx_last_uses(const dync__ptx *p) {
+static const int32_t *dync__ptx_last_uses(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     int32_t *last = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last);
     for (int i = k->inst.n - 1; i >= 0 && last; i--) {
@@ -895,8 +1007,10 @@ static const int32_t *dync__ptx_last_uses(const dync__ptx *p) {
     return last;
 }
 static bool dync__ptx_is_load(const dync__inst *in) { return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx; }
+
 /* A phase would load again what has been written since: such values have to stay in registers. */
-static bool dync__ptx_must_keep(const dync__ptx *p) {
+static bool dync__ptx_must_keep(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     bool keep = false;
     const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
@@ -907,9 +1021,11 @@ static bool dync__ptx_must_keep(const dync__ptx *p) {
     }
     return keep;
 }
+
 /* May the row be cut into chunks, each phase a launch? Row code stores when the phases are done, and every launch computes it: what is written in
  * place must have been used before, or by the same element. */
-static bool dync__ptx_may_split(const dync__ptx *p) {
+static bool dync__ptx_may_split(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
     if (p->n_phases >= DYNC__PTX_LAUNCHES || (p->in_place && !last)) return false;
@@ -925,8 +1041,11 @@ static bool dync__ptx_may_split(const dync__ptx *p) {
     }
     return true;
 }
-static void dync__ptx_plan_rows(dync__ptx *p, int units) {
-    if (p->shape.inner == 0) {                            /* row code alone; reductions of nothing */
+
+static void dync__ptx_plan_rows(dync__ptx *p, int units)
+{
+    /* row code alone; reductions of nothing */
+    if (p->shape.inner == 0) {
         p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS, .vec = 1, .groups = 1, .threads = 1, .rows = p->shape.rows, .turns = 2, .splits = 1,
                                      .rows_per_block = 128, .block = 128, .wide = p->shape.wide};
         p->vec = 1;
@@ -974,7 +1093,9 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units) {
     }
     s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
 }
-DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
+
+DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
+{
     dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     bool is_flat = dync__ptx_is_flat(p);
@@ -999,16 +1120,24 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     if (units) dync__ptx_plan_turn(p, units, scalar);
 }
 
-/* ==== cuda/ptx_prim.c =========================================================================================== */
+/* ==== cuda/ptx_prim.c ============================================================================== */
+/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c; roundings are written out (.rn), so that ptxas
+ * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
+
 typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
+
 static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
+
 /* A statement "name.type to, a, b". */
-static void dync__ptx_two(const dync__ptx_op *o, const char *name) {
+static void dync__ptx_two(const dync__ptx_op *o, const char *name)
+{
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
 }
 static void dync__ptx_one(const dync__ptx_op *o, const char *name) { dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a); }
+
 /* a < b or a is NaN ? a : b; with greater for max. */
-static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare) {
+static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
+{
     const char *t = dync__ptx_type(o->type);
     if (!dync__ptx_is_float(o->type)) {
         dync__ptx_two(o, compare[0] == 'l' ? "min" : "max");
@@ -1019,7 +1148,9 @@ static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare) {
     dync__ptx_line(o->p, "setp.nan.or.%s %s, %s, %s, %s", t, take, o->a, o->a, first);
     dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, o->a, o->b, take);
 }
-static void dync__ptx_compare(const dync__ptx_op *o, const char *name) {
+
+static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
+{
     const char *t = dync__ptx_type(o->type);
     if (o->type != DYNC_BOOL) {
         dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t, o->to, o->a, o->b);
@@ -1034,8 +1165,10 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name) {
     dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
     dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below, o->b);
 }
+
 /* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
-static void dync__ptx_divide(const dync__ptx_op *o, bool remainder) {
+static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
+{
     const char *t = dync__ptx_type(o->type);
     if (dync__ptx_is_float(o->type)) {
         dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
@@ -1052,8 +1185,10 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder) {
     if (!remainder) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
     dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
 }
+
 /* Counts outside of the type give 0 and the sign: PTX clamps counts of 32 bits. */
-static void dync__ptx_shift(const dync__ptx_op *o, const char *name) {
+static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
+{
     const char *count = o->b;
     if (o->type == DYNC_I64) {
         const char *most = dync__ptx_temp(o->p, "u64");
@@ -1063,7 +1198,9 @@ static void dync__ptx_shift(const dync__ptx_op *o, const char *name) {
     }
     dync__ptx_line(o->p, "%s %s, %s, %s", name, o->to, o->a, count);
 }
-static void dync__ptx_select(const dync__ptx_op *o) {
+
+static void dync__ptx_select(const dync__ptx_op *o)
+{
     if (o->type != DYNC_BOOL) {
         dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c, o->a);
         return;
@@ -1074,7 +1211,9 @@ static void dync__ptx_select(const dync__ptx_op *o) {
     dync__ptx_line(o->p, "and.pred %s, %s, %s", no, no, o->c);
     dync__ptx_line(o->p, "or.pred %s, %s, %s", o->to, yes, no);
 }
-static void dync__ptx_cast(const dync__ptx_op *o) {
+
+static void dync__ptx_cast(const dync__ptx_op *o)
+{
     int to = o->in->type, from = o->type;
     const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
     if (to == DYNC_BOOL) dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f, o->to, o->a,
@@ -1089,7 +1228,9 @@ static void dync__ptx_cast(const dync__ptx_op *o) {
     } else if (to == DYNC_I32) dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
     else dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s", dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "", t, f, o->to, o->a);
 }
-static void dync__ptx_wrap(const dync__ptx_op *o) {
+
+static void dync__ptx_wrap(const dync__ptx_op *o)
+{
     const char *half = o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
     switch (o->in->imm.i) {
     case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
@@ -1108,7 +1249,11 @@ static void dync__ptx_wrap(const dync__ptx_op *o) {
     }
     }
 }
-static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40]) {
+
+/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block ----------------------- */
+
+static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
+{
     char key[2][40], high[2][40], low[2][40];
     const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
     dync__str_add(&p->body, "    // Philox4x32-10\n");
@@ -1138,7 +1283,9 @@ static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40]) {
         dync__ptx_line(p, "add.u32 %s, %s, 0xbb67ae85", key[1], key[1]);
     }
 }
-static void dync__ptx_random(const dync__ptx_op *o) {
+
+static void dync__ptx_random(const dync__ptx_op *o)
+{
     dync__ptx *p = o->p;
     char w[4][40];
     dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
@@ -1155,20 +1302,30 @@ static void dync__ptx_random(const dync__ptx_op *o) {
     dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
 }
-static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name) {
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
+{
     bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
     dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
 }
-static void dync__ptx_logic(const dync__ptx_op *o, const char *name) {
+
+static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
+{
     const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
     if (o->b) dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
     else dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
 }
-static void dync__ptx_round(const dync__ptx_op *o, const char *how) {
+
+static void dync__ptx_round(const dync__ptx_op *o, const char *how)
+{
     const char *t = dync__ptx_type(o->type);
     dync__ptx_line(o->p, "cvt.%s.%s.%s %s, %s", how, t, t, o->to, o->a);
 }
-DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane) {
+
+DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
+{
     const dync__inst *in = &p->k->inst.at[i];
     char to[40], arg[3][40] = {"", "", ""};
     if (in->prim == DYNC__P_index) {
@@ -1217,8 +1374,14 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane) {
     }
 }
 
-/* ==== cuda/ptx_mem.c ============================================================================================ */
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by) {
+/* ==== cuda/ptx_mem.c =============================================================================== */
+/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
+ *
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
+ * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
+
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
+{
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
         dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
         return;
@@ -1230,8 +1393,10 @@ DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *co
     }
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
 }
+
 /* reg += sum of stride * unit * coordinate. group -1: row code. */
-static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group) {
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group)
+{
     bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
     char name[40];
     for (int d = 0; d < p->k->n_dims; d++) {
@@ -1242,7 +1407,9 @@ static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__acce
         dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
-static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group) {
+
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
+{
     bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
         dync__ptx_address *a = &p->address.at[i];
@@ -1261,7 +1428,9 @@ static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int g
     dync__ptx_add_access(p, reg, acc, bytes, group);
     return reg;
 }
-DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane) {
+
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
+{
     const dync__inst *in = &p->k->inst.at[i];
     const dync__access *a = &p->k->access.at[in->access];
     const char *to = dync__ptx_dest(p, i, lane);
@@ -1272,18 +1441,25 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane) {
     dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
     dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
 /* Type of a load or store of one element, and of the register that it goes through. */
-DYNC__FN const char *dync__ptx_memory_type(int dtype) {
+DYNC__FN const char *dync__ptx_memory_type(int dtype)
+{
     static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
     return names[dtype];
 }
-DYNC__FN const char *dync__ptx_raw_type(int dtype) {
+DYNC__FN const char *dync__ptx_raw_type(int dtype)
+{
     static const char *const names[] = {"f32", "f64", "b16", "b16", "s64", "s32", "s32", "s32", "s32", "s32"};
     return names[dtype];
 }
 DYNC__FN bool dync__ptx_is_plain(int dtype) { return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL; }
+
 /* to = the raw element, widened. */
-DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw) {
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
     switch (dtype) {
     case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
     case DYNC_BF16: {
@@ -1297,7 +1473,9 @@ DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const cha
     default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to, raw); break;
     }
 }
-DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from) {
+
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
+{
     switch (dtype) {
     case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
     case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
@@ -1305,8 +1483,10 @@ DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const c
     default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw, from); break;
     }
 }
+
 /* The value of an element in main memory came as a parameter. */
-static void dync__ptx_load_host(dync__ptx *p, int i) {
+static void dync__ptx_load_host(dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype;
     char to[40];
@@ -1328,8 +1508,10 @@ static void dync__ptx_load_host(dync__ptx *p, int i) {
         dync__ptx_line(p, "mov.b32 %s, %s", to, word);
     }
 }
+
 /* Words of 32 bits that hold narrow elements, taken apart or put together. */
-static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word) {
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word)
+{
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
@@ -1360,30 +1542,40 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
         }
     }
 }
-static void dync__ptx_list(char *out, size_t cap, int n, char name[][40]) {
+
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+{
     int at = dync__format(out, cap, "{");
     for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
     dync__format(out + at, cap - (size_t)at, "}");
 }
+
 /* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
-static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k, const char *at, char *out, size_t cap) {
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k, const char *at, char *out, size_t cap)
+{
     int turned = dync__ptx_turned_of(p, in), bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
     if (turned >= 0) dync__ptx_turned_place(p, turned, group, k, out, cap);
     else dync__format(out, cap, "%s+%d", at, k * bytes);
     return turned >= 0 ? "shared" : "global";
 }
+
 /* Neighbours are moved by one access? */
-static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in) {
+static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
+{
     if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
 }
+
 /* A register for bits as they lie in memory. */
-static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40]) {
+static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
+{
     if (p->raw) dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
     else dync__format(name, 40, "%s", dync__ptx_temp(p, type));
     if (p->raw == 1) dync__ptx_reg(p, type, name);
 }
-static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
+
+static void dync__ptx_load_group(dync__ptx *p, int i, int group)
+{
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
@@ -1411,7 +1603,9 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
         if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
-static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
+
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
+{
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
@@ -1440,7 +1634,9 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
-DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
+
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     if (p->host[in->buf]) {
         dync__ptx_load_host(p, i);
@@ -1454,7 +1650,11 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
         else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
     }
 }
-static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static void dync__ptx_store_group(dync__ptx *p, int i, int group)
+{
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);
@@ -1489,7 +1689,9 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
         dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
     }
 }
-static void dync__ptx_store_one(dync__ptx *p, int i, int lane) {
+
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
+{
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_is_row(p, in);
@@ -1510,7 +1712,9 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane) {
     if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
     dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), spot, raw);
 }
-DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
+
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     if (dync__ptx_is_row(p, in)) {
         dync__ptx_row_barrier(p);
@@ -1525,25 +1729,40 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
     }
 }
 
-/* ==== cuda/ptx_half.c =========================================================================================== */
+/* ==== cuda/ptx_half.c ============================================================================== */
+/* cuda/ptx_half.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
+ *
+ * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of a sum, difference or product of two values that are
+ * halves already is one instruction on pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2 * 8 + 2
+ * (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149) both ways give zero or the least subnormal alike. Not done:
+ * fma (three operands: rounded twice it differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the greater),
+ * sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a * b + -0. neg and abs are of the sign bits.
+ * A value's pair is beside its lanes in f32; ptxas drops what nobody reads. */
+
 static bool dync__ptx_is_half(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
+
 /* The half that a constant is, if it is one. */
-static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *bits) {
+static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *bits)
+{
     double x = (double)dync__const_scalar(in).f;
     if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
     dync__store_f64(bits, dtype, x);
     double back = dync__load_f64(bits, dtype);
     return !(back < x) && !(back > x);
 }
+
 /* Is value i a half of this dtype already? */
-static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype) {
+static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype)
+{
     const dync__inst *in = &p->k->inst.at[i];
     uint16_t bits;
     if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
     return (in->prim == DYNC__P_wrap && in->imm.i == dtype) || dync__ptx_half_constant(in, dtype, &bits);
 }
+
 /* A rounded operator that goes by pairs. */
-static bool dync__ptx_half_rounds(const dync__ptx *p, int i) {
+static bool dync__ptx_half_rounds(const dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     if (in->prim != DYNC__P_wrap || !dync__ptx_is_half((int)in->imm.i)) return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
@@ -1552,8 +1771,10 @@ static bool dync__ptx_half_rounds(const dync__ptx *p, int i) {
         if (!dync__ptx_half_value(p, op->arg[a], (int)in->imm.i)) return false;
     return true;
 }
+
 /* Operators that only such wraps read are not computed on their own. */
-DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p) {
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     if (p->shape.vec < 2) return;
     uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
@@ -1571,10 +1792,13 @@ DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p) {
     for (int i = 0; i < k->inst.n; i++)
         if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
 }
+
 /* The register of value i's pair from `lane` on. */
 static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name) { dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane)); }
+
 /* word is the pair of load i from lane on. */
-DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word) {
+DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
+{
     char name[48];
     if (!p->paired) return;
     p->paired[i] = p->where[i];
@@ -1582,12 +1806,16 @@ DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
     dync__ptx_reg(p, "b32", name);
     dync__ptx_line(p, "mov.b32 %s, %s", name, word);
 }
-static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name) {
+
+static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
+{
     dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
 }
+
 /* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none. */
-static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name) {
+static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
     uint16_t bits;
     if (dync__ptx_half_constant(&p->k->inst.at[i], dtype, &bits)) {
         dync__ptx_pair_constant(p, bits, name);
@@ -1603,15 +1831,19 @@ static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *
     dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name, high, low);
 }
+
 /* The pair that store wants of value i, if there is one. */
-DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name) {
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
     (void)dync__ptx_use(p, i, lane);
     if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 || !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1) return false;
     dync__ptx_pair_name(p, i, lane, name);
     return true;
 }
+
 /* All lanes of a wrap by pairs; false: it is not one of those. */
-DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i) {
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 || !dync__ptx_half_rounds(p, i)) return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
@@ -1650,18 +1882,38 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i) {
     return true;
 }
 
-/* ==== cuda/ptx_turn.c =========================================================================================== */
+/* ==== cuda/ptx_turn.c ============================================================================== */
+/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in memory. After ptx_mem.c, before ptx.c.
+ *
+ * The last loop is the one along which the kernel computes ("along"); another, `across`, has the neighbours of the accesses that are turned.
+ * A block does one square of side x side indices of the two. What is turned and read comes in by vectors along `across` and goes into shared
+ * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and stores of what is turned in shared memory;
+ * what is turned and written leaves the same way back. Elements stay in their storage dtype, so nothing is rounded twice.
+ *
+ *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are one access of global memory. 8 lanes side
+ *              by side along `across` and 4 along the last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that compute
+ *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last loop and turns the words
+ *              (R x R elements) in registers
+ * The plain form is the flat kernel without all this: kernels of another shape, and where the loops are short.
+ * Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
+
 enum { DYNC__PTX_TURN_LEAST = 16, DYNC__PTX_TURN_BYTES = 32768 };
-static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int across) {
+
+static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int across)
+{
     int64_t by = a->stride[k->n_dims - 1];
     return a->stride[across] == 1 && (by > 1 || by < -1);
 }
-static bool dync__ptx_turn_moves(const dync__ptx *p, int i) {
+
+static bool dync__ptx_turn_moves(const dync__ptx *p, int i)
+{
     const dync__inst *in = &p->k->inst.at[i];
     return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) && !p->host[in->buf];
 }
+
 /* What is read and written has one access: a square is read whole before it is written. */
-static bool dync__ptx_turn_is_safe(const dync__ptx *p) {
+static bool dync__ptx_turn_is_safe(const dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     for (int i = 0; i < k->inst.n; i++)
         for (int j = 0; j < i; j++) {
@@ -1671,8 +1923,10 @@ static bool dync__ptx_turn_is_safe(const dync__ptx *p) {
         }
     return true;
 }
+
 /* Elements of one access of global memory along `across`. */
-static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, bool scalar) {
+static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, bool scalar)
+{
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[in->access];
     int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
@@ -1685,9 +1939,12 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     }
     return 1;
 }
+
 static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t) { return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes; }
+
 /* Decides whether the flat kernel runs in squares, and how. */
-DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar) {
+DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
+{
     const dync__kernel *k = p->k;
     dync__ptx_shape *s = &p->shape;
     int last = k->n_dims - 1, best = 0, narrow = 8, total = 0;
@@ -1740,22 +1997,30 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar) {
         p->turned_bytes += (int)side * (int)side * dync__ptx_turn_bytes(p, &p->turned[i]);
     }
 }
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in) {
+
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in)
+{
     for (int i = 0; i < p->n_turned; i++)
         if (p->turned[i].buf == in->buf && p->turned[i].access == in->access && p->turned[i].out == (in->prim == DYNC__P_store)) return i;
     return -1;
 }
+
 /* Chunks of a row that change places: a power of two less one. */
-static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t) {
+static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t)
+{
     return DYNC__MIN(8, p->shape.side * dync__ptx_turn_bytes(p, t) / 16) - 1;
 }
+
 /* to = the exclusive or of row `m` (b32 registers all). */
-static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to, const char *m) {
+static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to, const char *m)
+{
     dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
     dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_turn_mask(p, t));
 }
+
 /* Where elements of `group` from number `element` of it on lie in shared memory, for the thread that computes them. */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out, size_t cap) {
+DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out, size_t cap)
+{
     const dync__ptx_turned *t = &p->turned[turned];
     int bytes = dync__ptx_turn_bytes(p, t), of = element * bytes;
     char m[24], to[24], x[24];
@@ -1770,14 +2035,21 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
     dync__ptx_line(p, "add.u32 %s, %s, %%smem", to, to);
     dync__format(out, cap, "%s+%d", to, t->at + of % 16);
 }
+
+/* ---- in and out ------------------------------------------------------------------------------ */
+
 /* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
 typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
+
 /* Names w<turned>_<unit>_<row>_<word> of what is moved. */
-static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row, int word, char *name) {
+static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row, int word, char *name)
+{
     dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->turned), unit, row, word);
 }
+
 /* Place, addresses and guards of a unit. */
-static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit, dync__ptx_turn_unit *u) {
+static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit, dync__ptx_turn_unit *u)
+{
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[t->access];
@@ -1826,12 +2098,16 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
         dync__format(u->in[r], sizeof u->in[r], "@%s ", ok);
     }
 }
-static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t) {
+
+static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t)
+{
     int bytes = dync__ptx_turn_bytes(p, t), rows = bytes < 4 ? 4 / bytes : 1;
     return p->shape.side / t->width * (p->shape.side / rows);
 }
+
 /* Rows to or from global memory. */
-static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u) {
+static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+{
     int whole = t->width * dync__ptx_turn_bytes(p, t);
     const char *type = whole == 1 ? "u8" : whole == 2 ? "b16" : "b32";
     for (int r = 0; r < u->rows; r++) {
@@ -1847,8 +2123,10 @@ static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int u
         else dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list, close, u->at[r]);
     }
 }
+
 /* R words: R x R elements turned, in the registers name. */
-static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40]) {
+static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
+{
     static const char *const select[2][2] = {{"0x5410", "0x7632"}, {"0x5140", "0x7362"}};
     char t[4][40];
     if (rows == 1) return;
@@ -1865,12 +2143,15 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40]) {
     }
     for (int i = 0; i < rows; i++) dync__format(name[i], 40, "%s", t[i]);
 }
+
 /* Words to or from shared memory, element by element of the w. */
-static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u) {
+static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+{
     int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes, per = t->width == 1 ? 1 : u->rows;
     char word[4][40], name[40];
     for (int e = 0; e < t->width; e += per) {
-        for (int r = 0; r < per && t->out; r++) {               /* rows e .. e + per of the square, R elements of the last loop each */
+        /* rows e .. e + per of the square, R elements of the last loop each */
+        for (int r = 0; r < per && t->out; r++) {
             dync__format(word[r], sizeof word[r], "%s", dync__ptx_temp(p, "b32"));
             if (bytes == 8) {
                 char high[40];
@@ -1929,8 +2210,10 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
         for (int r = 0; r < per; r++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row, word[r]);
     }
 }
+
 /* All that is turned and read (out: written), by all threads of the block. Reads are all under way before the first is waited for. */
-static void dync__ptx_turn_move(dync__ptx *p, bool out) {
+static void dync__ptx_turn_move(dync__ptx *p, bool out)
+{
     for (int i = 0; i < p->n_turned; i++) {
         const dync__ptx_turned *t = &p->turned[i];
         int n = dync__ptx_turn_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
@@ -1954,21 +2237,28 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out) {
         if (n < p->shape.block) dync__str_addf(&p->body, "SKIP%d:\n", i);
     }
 }
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
 /* to = a + b of u32, in the type of indices. */
-static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b) {
+static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b)
+{
     dync__ptx_reg(p, p->index, to);
     if (p->shape.wide) dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
     else dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
 }
+
 /* Which square: the corner of the two loops in %cl and %cm, the other loops in %c<d>. */
-static void dync__ptx_turn_corner(dync__ptx *p) {
+static void dync__ptx_turn_corner(dync__ptx *p)
+{
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     int last = k->n_dims - 1;
     static const char *const left[] = {"%lleft", "%mleft"}, *const corner[] = {"%cl", "%cm"};
     dync__ptx_reg(p, "u32", "%rest");
     dync__ptx_line(p, "mov.u32 %%rest, %%cta");
-    for (int i = 0; i <= last; i++) {                         /* the last loop, across, then the others from inside */
+    /* the last loop, across, then the others from inside */
+    for (int i = 0; i <= last; i++) {
         int d = i == 0 ? last : i == 1 ? s->across : last + 1 - i <= s->across ? last - i : last + 1 - i;
         bool square = i < 2;
         int64_t n = square ? (k->extent[d] + s->side - 1) / s->side : k->extent[d];
@@ -1989,8 +2279,10 @@ static void dync__ptx_turn_corner(dync__ptx *p) {
         dync__ptx_line(p, s->wide ? "cvt.u32.u64 %s, %s" : "mov.u32 %s, %s", left[i], whole);
     }
 }
+
 /* Addresses of the corner in what is turned. */
-static void dync__ptx_turn_bases(dync__ptx *p) {
+static void dync__ptx_turn_bases(dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     int last = k->n_dims - 1;
     for (int i = 0; i < p->n_turned; i++) {
@@ -2009,8 +2301,10 @@ static void dync__ptx_turn_bases(dync__ptx *p) {
         }
     }
 }
+
 /* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of the loops, %in<group>b1. */
-static void dync__ptx_turn_positions(dync__ptx *p) {
+static void dync__ptx_turn_positions(dync__ptx *p)
+{
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     int last = k->n_dims - 1, rows = s->block / (s->side / s->vec);
@@ -2036,7 +2330,9 @@ static void dync__ptx_turn_positions(dync__ptx *p) {
         dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %%mleft, %s", name, m, name);
     }
 }
-DYNC__FN void dync__ptx_turn(dync__ptx *p) {
+
+DYNC__FN void dync__ptx_turn(dync__ptx *p)
+{
     const dync__ptx_shape *s = &p->shape;
     int lanes = s->side / s->vec, rows = s->block / lanes;
     bool out = false;
@@ -2070,26 +2366,40 @@ DYNC__FN void dync__ptx_turn(dync__ptx *p) {
     dync__ptx_turn_move(p, true);
 }
 
-/* ==== cuda/ptx_reduce.c ========================================================================================= */
-typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;   /* a partial result; place: argmax, argmin */
+/* ==== cuda/ptx_reduce.c ============================================================================ */
+/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps through shared memory, blocks through scratch
+ * memory. Before ptx.c.
+ *
+ * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all get the result) are joined pairwise. It
+ * depends on the shape alone. argmax and argmin carry the position; of equal values the earlier wins, NaN wins over all. */
+
+/* a partial result; place: argmax, argmin */
+typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;
+
 static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
 static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
-static dync__ptx_pair dync__ptx_accumulator(int i, int lane) {
+
+static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
+{
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%%acc%d_%d", i, lane);
     dync__format(a.place, sizeof a.place, "%%at%d_%d", i, lane);
     return a;
 }
-static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type) {
+
+static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
+{
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
     a.place[0] = 0;
     if (dync__ptx_is_arg(kind)) dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
     return a;
 }
-static const char *dync__ptx_identity(dync__ptx *p, int kind, int type) {
+
+static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
+{
     dync__scalar s;
     bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX, high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
     s.i = 0;
@@ -2100,12 +2410,16 @@ static const char *dync__ptx_identity(dync__ptx *p, int kind, int type) {
     else s.i = kind == DYNC__R_ALL;
     return dync__ptx_constant(p, type, s);
 }
-static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from) {
+
+static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
+{
     if (type == DYNC_BOOL) dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
     else dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
 }
+
 /* a = b where b is better: greater (or less), or NaN where a is none, or equal and earlier. */
-static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b) {
+static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+{
     const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"), *equal = dync__ptx_temp(p, "pred");
     const char *earlier = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better, b->value, a->value);
@@ -2125,8 +2439,10 @@ static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx
     dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, b->value, a->value, better);
     dync__ptx_line(p, "selp.b64 %s, %s, %s, %s", a->place, b->place, a->place, better);
 }
+
 /* a = a with b */
-static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b) {
+static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+{
     const char *t = dync__ptx_type(type);
     bool f = type == DYNC_F32 || type == DYNC_F64;
     switch (kind) {
@@ -2148,7 +2464,11 @@ static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pai
     default: dync__ptx_join_arg(p, kind, type, a, b);
     }
 }
-static void dync__ptx_accumulators(dync__ptx *p, int i, int n) {
+
+/* ---- within a thread ------------------------------------------------------------------------- */
+
+static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
+{
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     for (int lane = 0; lane < n; lane++) {
         dync__ptx_pair a = dync__ptx_accumulator(i, lane);
@@ -2159,12 +2479,16 @@ static void dync__ptx_accumulators(dync__ptx *p, int i, int n) {
         dync__ptx_line(p, "mov.b64 %s, %s", a.place, p->shape.inner ? "0x7fffffffffffffff" : "0");
     }
 }
-DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p) {
+
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
+{
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
             dync__ptx_accumulators(p, i, p->groups * p->vec);
 }
-DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i) {
+
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
+{
     const dync__inst *in = dync__ptx_reduce_inst(p, i);
     int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
     p->where[i] = p->block;
@@ -2200,13 +2524,19 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i) {
         }
     }
 }
-static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance) {
+
+/* ---- between threads ------------------------------------------------------------------------- */
+
+static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance)
+{
     const char *other = dync__ptx_temp(p, "b32");
     dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 0x1f, 0xffffffff", other, word, distance);
     return other;
 }
+
 /* to = from of the thread `distance` away */
-static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance) {
+static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance)
+{
     if (type == DYNC_BOOL) {
         const char *word = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "selp.b32 %s, 1, 0, %s", word, from);
@@ -2221,7 +2551,9 @@ static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char
         dync__ptx_line(p, "mov.b64 %s, {%s, %s}", to, low, high);
     }
 }
-static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads) {
+
+static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads)
+{
     for (int distance = threads / 2; distance > 0; distance /= 2) {
         dync__ptx_pair b = dync__ptx_new_pair(p, kind, type);
         dync__ptx_shuffle(p, type, b.value, a->value, distance);
@@ -2229,8 +2561,10 @@ static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__pt
         dync__ptx_join(p, kind, type, a, &b);
     }
 }
+
 /* A value to or from 8 bytes of memory. */
-static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value) {
+static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value)
+{
     const char *v = value;
     if (type == DYNC_BOOL) {
         v = dync__ptx_temp(p, "b32");
@@ -2238,21 +2572,26 @@ static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, in
     }
     dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, space, dync__ptx_bits(type), at, v);
 }
-static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at) {
+static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at)
+{
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
     if (type == DYNC_BOOL) dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, v);
 }
+
 /* Address of place `index` (u32) of a fresh array of 8-byte places in shared memory. */
-static const char *dync__ptx_shared(dync__ptx *p, const char *index, int at) {
+static const char *dync__ptx_shared(dync__ptx *p, const char *index, int at)
+{
     const char *base = dync__ptx_temp(p, "u32"), *address = dync__ptx_temp(p, "u32");
     dync__ptx_line(p, "mov.u32 %s, smem", base);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", address, index, base);
     dync__ptx_line(p, "add.u32 %s, %s, %d", address, address, at);
     return address;
 }
+
 /* Rows of several warps: each warp's result goes through shared memory. */
-static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__ptx_pair *a) {
+static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
+{
     int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
     char put[40], get[40];
     const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
@@ -2274,8 +2613,10 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
     p->shared_bytes += 8 * warps * arrays;
     dync__ptx_butterfly(p, kind, type, a, warps);
 }
+
 /* Columns: warp t has a part of 32 rows. */
-static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync__ptx_pair *a) {
+static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
+{
     int n = (int)p->shape.threads, arrays = dync__ptx_is_arg(kind) ? 2 : 1, bytes = 8 * 32 * n;
     char at[2][40];
     if (n == 1) return;
@@ -2294,8 +2635,10 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
     }
     p->shared_bytes += bytes * arrays;
 }
+
 /* The result of reduction i in every thread of the row, in the register that its users name. */
-static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a) {
+static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a)
+{
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     if (p->shape.mode == DYNC__PTX_COLUMNS) dync__ptx_join_columns(p, kind, type, a);
     else {
@@ -2308,7 +2651,9 @@ static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a
     if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
     else dync__ptx_move(p, type, to, a->value);
 }
-DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase) {
+
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
+{
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
         if (!p->needed[i] || in->prim != DYNC__P_reduce || in->section != 2 * phase + 1) continue;
@@ -2324,14 +2669,21 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase) {
         dync__ptx_reduce_result(p, i, &a);
     }
 }
+
+/* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------- */
+
 static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
-DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p) {
+
+DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
+{
     int64_t n = 0;
     for (int i = 0; i < p->k->inst.n; i++) n += dync__ptx_is_reduction(p, i);
     return n * 2 * p->shape.splits * p->shape.rows * 8;
 }
+
 /* Address of place [number][part][row]. */
-static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part) {
+static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part)
+{
     const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"), *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", row, "%row");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, part);
@@ -2340,7 +2692,9 @@ static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *pa
     dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(number * p->shape.splits * p->shape.rows * 8));
     return at;
 }
-DYNC__FN void dync__ptx_partials_store(dync__ptx *p) {
+
+DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
+{
     for (int i = 0, number = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
         if (!dync__ptx_is_reduction(p, i)) continue;
@@ -2353,7 +2707,9 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p) {
         number += 2;
     }
 }
-DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
+
+DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
+{
     int label = 0, stage = p->stage;
     dync__ptx_reg(p, "u32", "%from");
     dync__ptx_reg(p, "pred", "%left");
@@ -2385,8 +2741,21 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
     p->stage = stage;
 }
 
-/* ==== cuda/ptx.c ================================================================================================ */
-DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...) {
+/* ==== cuda/ptx.c =================================================================================== */
+/* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
+ *
+ *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
+ *                offset of random numbers where they are drawn
+ *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over goes to a scalar tail
+ *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side, T warps along the row
+ * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
+ * Invariant: every register is declared once, at the top of its function, before the statements.
+ * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
     dync__str_add(&p->body, "    ");
@@ -2394,22 +2763,31 @@ DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...) {
     dync__str_add(&p->body, fmt[strlen(fmt) - 1] == ':' ? "\n" : ";\n");
     va_end(args);
 }
+
 DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name) { dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name); }
-static char *dync__ptx_name(dync__ptx *p) {
+
+static char *dync__ptx_name(dync__ptx *p)
+{
     p->next_name = (p->next_name + 1) % DYNC__COUNT_OF(p->name);
     return p->name[p->next_name];
 }
-DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type) {
+
+DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
+{
     char *name = dync__ptx_name(p);
     dync__format(name, sizeof p->name[0], "%%x%d", p->n_temps++);
     dync__ptx_reg(p, type, name);
     return name;
 }
-DYNC__FN const char *dync__ptx_type(int type) {
+
+DYNC__FN const char *dync__ptx_type(int type)
+{
     return type == DYNC_F32 ? "f32" : type == DYNC_F64 ? "f64" : type == DYNC_I64 ? "s64" : type == DYNC_I32 ? "s32" : "pred";
 }
 DYNC__FN const char *dync__ptx_bits(int type) { return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32"; }
-DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s) {
+
+DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
+{
     char *name = dync__ptx_name(p);
     size_t cap = sizeof p->name[0];
     uint64_t bits = 0;
@@ -2428,23 +2806,34 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s) 
     }
     return name;
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
+
 /* Are the registers of i those of this block, or good everywhere? */
-static bool dync__ptx_at_hand(const dync__ptx *p, int i) {
+static bool dync__ptx_at_hand(const dync__ptx *p, int i)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     if (p->where[i] < 0) return false;
     return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || dync__ptx_straight(p);
 }
-DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i) {
+
+DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2 ? 1 : p->groups * p->vec;
 }
-DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane) {
+
+DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
+{
     if (dync__ptx_lanes(p, i) == 1) return 0;
     return p->uniform[i] == 1 ? lane / p->vec * p->vec : lane;
 }
-static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name) {
+
+static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     char block[16] = "", lanes[16] = "";
     const char *prim = dync__prim_info(in->prim)->name;
@@ -2454,13 +2843,17 @@ static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *nam
     dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
     return name;
 }
-DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane) {
+
+DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     if (in->prim == DYNC__P_const_) return dync__ptx_constant(p, in->type, dync__const_scalar(in));
     if (!dync__ptx_at_hand(p, i)) dync__ptx_emit(p, i);
     return dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
 }
-DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane) {
+
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
+{
     const char *text = dync__ptx_use(p, i, lane);
     int type = dync__ptx_inst(p, i)->type;
     if (text[0] == '%') return text;
@@ -2468,12 +2861,16 @@ DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane) {
     dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), reg, text);
     return reg;
 }
-DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane) {
+
+DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane)
+{
     const char *name = dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
     dync__ptx_reg(p, dync__ptx_type(dync__ptx_inst(p, i)->type), name);
     return name;
 }
-DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes) {
+
+DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
+{
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
@@ -2484,8 +2881,10 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes) {
     dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in", group, p->block);
     return name;
 }
+
 /* Operands of a phase come first: those of another phase are made again in this block. */
-DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
+DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     int n_args = dync__prim_info(in->prim)->n_args;
     if (in->prim == DYNC__P_const_ || dync__ptx_at_hand(p, i)) return;
@@ -2506,8 +2905,12 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
             if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_prim(p, i, lane);
     }
 }
+
+/* ---- positions ------------------------------------------------------------------------------- */
+
 /* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
-static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix) {
+static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
+{
     char rest[40], name[40];
     dync__format(rest, sizeof rest, "%s", linear);
     for (int d = to - 1; d >= from; d--) {
@@ -2527,9 +2930,12 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
         }
     }
 }
+
 static int dync__ptx_first_inner(const dync__ptx *p) { return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer; }
+
 /* Position of every group of this block: base + (group * T + t) * vec, with its guard and its coordinates. */
-static void dync__ptx_positions(dync__ptx *p, const char *base) {
+static void dync__ptx_positions(dync__ptx *p, const char *base)
+{
     const dync__ptx_shape *s = &p->shape;
     char name[40], in[40], put[40], suffix[24];
     for (int g = 0; g < p->groups; g++) {
@@ -2563,8 +2969,12 @@ static void dync__ptx_positions(dync__ptx *p, const char *base) {
         dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
     }
 }
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
 /* Parameters into registers. */
-static void dync__ptx_open(dync__ptx *p) {
+static void dync__ptx_open(dync__ptx *p)
+{
     char name[40];
     p->regs.n = p->body.n = 0;
     p->address.n = 0;
@@ -2589,8 +2999,10 @@ static void dync__ptx_open(dync__ptx *p) {
         if (!p->host[i]) dync__ptx_line(p, "cvta.to.global.u64 %s, %s", name, name);
     }
 }
+
 /* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
-static void dync__ptx_open_random(dync__ptx *p) {
+static void dync__ptx_open_random(dync__ptx *p)
+{
     int n = p->k->buf.n + 1;
     static const char *const names[] = {"%rng", "%seed", "%draw"};
     for (int i = 0; i < 3; i++) {
@@ -2605,7 +3017,9 @@ static void dync__ptx_open_random(dync__ptx *p) {
     dync__ptx_line(p, "@%s ld.global.b64 %s, [%%rng+8]", has, more);
     dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
 }
-static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block) {
+
+static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block)
+{
     dync__ptx_launch *l = &out->launch[out->n_launches++];
     int n = p->k->buf.n + 1 + (p->uses_random ? 3 : 0);
     memset(l, 0, sizeof *l);
@@ -2627,12 +3041,16 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     dync__str_add(&out->text, "    ret;\n}\n");
     p->failed |= p->regs.failed || p->body.failed;
 }
-static void dync__ptx_special(dync__ptx *p, const char *name, const char *special) {
+
+static void dync__ptx_special(dync__ptx *p, const char *name, const char *special)
+{
     dync__ptx_reg(p, "u32", name);
     dync__ptx_line(p, "mov.u32 %s, %s", name, special);
 }
+
 /* %d = %a * %b + %c of 32-bit numbers, in the type of indices. */
-static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c) {
+static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c)
+{
     dync__ptx_reg(p, p->index, name);
     if (!p->shape.wide) {
         dync__ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", name, a, b, c);
@@ -2642,13 +3060,17 @@ static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, c);
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
 }
-DYNC__FN void dync__ptx_section(dync__ptx *p, int section) {
+
+DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
+{
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
             dync__ptx_emit(p, i);
         }
 }
-static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units) {
+
+static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
+{
     const dync__ptx_shape *s = &p->shape;
     int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
     int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) / ((int64_t)s->block * s->groups);
@@ -2693,8 +3115,10 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units) {
     }
     dync__ptx_close(p, out, blocks, 1, s->block);
 }
+
 /* Which row, which thread of it. */
-static void dync__ptx_row_begin(dync__ptx *p) {
+static void dync__ptx_row_begin(dync__ptx *p)
+{
     const dync__ptx_shape *s = &p->shape;
     char count[24];
     dync__ptx_special(p, "%thr", "%tid.x");
@@ -2731,13 +3155,17 @@ static void dync__ptx_row_begin(dync__ptx *p) {
         dync__ptx_line(p, "min.%s %%stop, %%stop, %lld", p->index, (long long)s->inner);
     }
 }
+
 /* Where other threads of the row may read what one writes. */
-DYNC__FN void dync__ptx_row_barrier(dync__ptx *p) {
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
+{
     if (!p->in_place || p->shape.threads <= 1) return;
     if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32) dync__ptx_line(p, "bar.sync 0");
     else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
 }
-static void dync__ptx_phase(dync__ptx *p, int phase) {
+
+static void dync__ptx_phase(dync__ptx *p, int phase)
+{
     const dync__ptx_shape *s = &p->shape;
     bool any = false;
     for (int i = 0; i < p->k->inst.n; i++) any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
@@ -2777,9 +3205,11 @@ static void dync__ptx_phase(dync__ptx *p, int phase) {
     dync__ptx_reduce_end(p, phase);
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
+
 /* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what row code stores, and what that takes; reductions of
  * phases before come from the scratch memory. False: nothing. */
-static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase) {
+static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
+{
     bool any = false;
     memset(p->needed, 0, (size_t)p->k->inst.n);
     for (int i = p->k->inst.n - 1; i >= 0; i--) {
@@ -2790,8 +3220,10 @@ static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase) 
     }
     return any;
 }
+
 /* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are many to a thread. */
-static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out) {
+static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
+{
     dync__ptx_shape *s = &p->shape;
     const uint8_t *all = dync__arena_copy(p->arena, p->needed, (size_t)p->k->inst.n + 1);
     p->failed |= !all;
@@ -2819,7 +3251,9 @@ static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out) {
         dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, p->stage == 1 ? s->splits : 1, s->block);
     }
 }
-static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out) {
+
+static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
+{
     const dync__ptx_shape *s = &p->shape;
     if (s->splits > 1) {
         dync__ptx_split(p, out);
@@ -2835,7 +3269,11 @@ static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out) {
     dync__ptx_section(p, 2 * p->n_phases);
     dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, 1, s->block);
 }
-static void dync__ptx_mark(dync__ptx *p) {
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void dync__ptx_mark(dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     for (int i = k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__ptx_inst(p, i);
@@ -2847,8 +3285,10 @@ static void dync__ptx_mark(dync__ptx *p) {
     p->n_phases = DYNC__MAX(p->n_phases, 1);
     for (int i = 0; i < k->buf.n; i++) p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
 }
+
 /* Does not vary along the row; or along its last loop. */
-static void dync__ptx_mark_uniform(dync__ptx *p) {
+static void dync__ptx_mark_uniform(dync__ptx *p)
+{
     const dync__kernel *k = p->k;
     int first = dync__ptx_first_inner(p);
     for (int i = 0; i < k->inst.n; i++) {
@@ -2865,7 +3305,11 @@ static void dync__ptx_mark_uniform(dync__ptx *p) {
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
 }
-DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar) {
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+{
     size_t n = (size_t)k->inst.n + 1;
     p->arena = arena;
     p->k = k;
@@ -2888,7 +3332,9 @@ DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync
     p->index = p->shape.wide ? "u64" : "u32";
     return p->shape.mode == DYNC__PTX_FLAT && !p->uses_random;
 }
-DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char value[][24]) {
+
+DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char value[][24])
+{
     char suffix[24];
     dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
     dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
@@ -2901,12 +3347,16 @@ DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char 
     }
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
 }
+
 /* What a piece loads from memory; the rest is in main memory. */
-static bool dync__ptx_piece_loads(dync__ptx *p, int i) {
+static bool dync__ptx_piece_loads(dync__ptx *p, int i)
+{
     const dync__inst *in = dync__ptx_inst(p, i);
     return in->prim == DYNC__P_load && p->needed[i] && !p->host[in->buf];
 }
-DYNC__FN int dync__ptx_piece_load(dync__ptx *p, const char *linear) {
+
+DYNC__FN int dync__ptx_piece_load(dync__ptx *p, const char *linear)
+{
     char suffix[24];
     dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
     dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
@@ -2919,7 +3369,9 @@ DYNC__FN int dync__ptx_piece_load(dync__ptx *p, const char *linear) {
     p->raw = 0;
     return p->block;
 }
-DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40]) {
+
+DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40])
+{
     int last = p->block;
     p->block = loaded;
     p->raw = 2;
@@ -2933,10 +3385,14 @@ DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40]) 
     for (int lane = 0; lane < p->vec; lane++) dync__format(value[lane], sizeof value[lane], "%s", dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
     p->block = last;
 }
-DYNC__FN void dync__ptx_header(dync__str *s, const char *target) {
+
+DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
+{
     dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out) {
+
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out)
+{
     dync__arena arena = {0};
     dync__ptx p;
     memset(&p, 0, sizeof p);
@@ -2973,8 +3429,13 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     return status;
 }
 
-/* ==== cuda/tile.c =============================================================================================== */
-static void dync__tile_open(dync__tile *t) {
+/* ==== cuda/tile.c ================================================================================== */
+/* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together). After ptx.c, before gemm.c and calls.c. */
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void dync__tile_open(dync__tile *t)
+{
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
     if (!t->p.index) t->p.index = "u32";
@@ -2992,13 +3453,17 @@ static void dync__tile_open(dync__tile *t) {
     dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
     dync__tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
 }
-DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers) {
+
+DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
+{
     memset(t, 0, sizeof *t);
     t->n_buffers = n_buffers;
     t->target = "sm_80";
     dync__tile_open(t);
 }
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar) {
+
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+{
     memset(t, 0, sizeof *t);
     t->n_buffers = k->buf.n;
     t->target = "sm_80";
@@ -3006,15 +3471,20 @@ DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const d
     dync__tile_open(t);
     return true;
 }
+
 DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24]) { dync__ptx_piece(&t->p, linear, given, value); }
-DYNC__FN void dync__tile_next(dync__tile *t) {
+
+DYNC__FN void dync__tile_next(dync__tile *t)
+{
     for (int i = 0; t->p.k && i < t->p.k->inst.n; i++) t->p.where[i] = -1;
     t->p.address.n = t->p.block = 0;
     t->p.regs.n = t->p.body.n = 0;
     t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
     dync__tile_open(t);
 }
-DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads) {
+
+DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads)
+{
     dync__str *s = &t->out.text;
     dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
     if (t->out.n_launches == 0) {
@@ -3042,29 +3512,40 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     dync__str_add(s, "    ret;\n}\n");
     t->p.failed |= t->p.regs.failed || t->p.body.failed || s->failed;
 }
-DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t *buf) {
+
+DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t *buf)
+{
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
     if (!t->p.failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
     dync__str_free(&t->out.text);
     return dync__fail_memory(0), false;
 }
-DYNC__FN void dync__tile_scratch(dync__tile *t) {
+
+DYNC__FN void dync__tile_scratch(dync__tile *t)
+{
     dync__ptx_reg(&t->p, "b64", "%scratch");
     dync__ptx_line(&t->p, "ld.param.b64 %%scratch, [p%d]", t->n_buffers);
     dync__ptx_line(&t->p, "cvta.to.global.u64 %%scratch, %%scratch");
 }
-DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align) {
+
+DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align)
+{
     int at = (t->shared + align - 1) / align * align;
     t->shared = at + bytes;
     return at;
 }
+
 DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n) { dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n); }
-DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special) {
+
+DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special)
+{
     dync__ptx_reg(&t->p, "u32", name);
     dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
 }
-DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op, const char *fmt, ...) {
+
+DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
     dync__ptx_reg(&t->p, type, name);
@@ -3073,14 +3554,18 @@ DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, 
     dync__str_add(&t->p.body, ";\n");
     va_end(args);
 }
-DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...) {
+
+DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
     dync__str_addv(&t->p.body, fmt, args);
     dync__str_add(&t->p.body, ":\n");
     va_end(args);
 }
-DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...) {
+
+DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
     dync__str_add(&t->p.body, "    // ");
@@ -3088,11 +3573,15 @@ DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...) {
     dync__str_add(&t->p.body, "\n");
     va_end(args);
 }
-DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from) {
+
+DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from)
+{
     dync__ptx_reg(&t->p, "b64", name);
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
-DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear) {
+
+DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+{
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
     dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
@@ -3106,25 +3595,35 @@ DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__oper
         dync__format(rest, sizeof rest, "%s", next);
     }
 }
-DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at, const char *guard) {
+
+DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at, const char *guard)
+{
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
-DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value, const char *guard) {
+
+DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value, const char *guard)
+{
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
-DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size) {
+
+/* ---- cp.async -------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size)
+{
     dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s", bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
 }
 DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
 DYNC__FN void dync__tile_wait(dync__tile *t, int n) { dync__ptx_line(&t->p, "cp.async.wait_group %d", n); }
 DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
+
 /* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle in each, as these are multiples of 8 apart. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left) {
+DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left)
+{
     dync__ptx *p = &t->p;
     char g[40], s[40], n[40], ok[48], row[40];
     dync__format(row, sizeof row, "%s_r", r->name);
@@ -3156,13 +3655,16 @@ DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const cha
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", ok, at, rows_left);
     }
 }
-DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at, const char *bytes_left) {
+
+DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at, const char *bytes_left)
+{
     dync__ptx *p = &t->p;
     char g[40], here[24];
     dync__format(g, sizeof g, "%s_g", r->name);
     dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "add.u32 %s, %s, %s_s", here, to, r->name);
-    if (bytes_left) {                                        /* max(min(bytes_left - 16 chunk, 16), 0) */
+    /* max(min(bytes_left - 16 chunk, 16), 0) */
+    if (bytes_left) {
         const char *chunk = dync__ptx_temp(p, "s32");
         dync__ptx_line(p, "and.b32 %s, %%thr, 7", chunk);
         dync__ptx_line(p, "mul.lo.s32 %s, %s, -16", chunk, chunk);
@@ -3187,16 +3689,24 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
         dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
     }
 }
-DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes) {
+
+DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes)
+{
     dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
 }
-DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind) {
+
+/* ---- fragments ------------------------------------------------------------------------------- */
+
+DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
+{
     static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16}, {"m16n8k16", "f16", "f32", 2, 16}, {"m16n8k8", "tf32", "f32", 4, 8},
                                             {"m16n8k32", "s8", "s32", 1, 32}, {"m16n8k32", "u8", "s32", 1, 32}};
     return &kinds[kind];
 }
+
 /* The pair i differs from pair 0 in bits of the chunk only: an exclusive or. */
-DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0) {
+DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0)
+{
     dync__ptx *p = &t->p;
     const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
     dync__tile_regs(t, "b32", name, n);
@@ -3216,11 +3726,15 @@ DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int orde
     dync__ptx_line(p, "mad.lo.u32 %s0, %s, 16, %s0", name, chunk, name);
     for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
 }
-DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first, const char *address, int at) {
+
+DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first, const char *address, int at)
+{
     dync__ptx_line(&t->p, "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", trans ? ".trans" : "", reg, first, reg, first + 1,
                    reg, first + 2, reg, first + 3, address, at);
 }
-DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib) {
+
+DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib)
+{
     const dync__tile_kind *k = dync__tile_kind_of(kind);
     char d[120];
     dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc, c + 3);
@@ -3228,16 +3742,22 @@ DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, co
                    a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b, ib + 1, d);
 }
 
-/* ==== cuda/gemm_load.c ========================================================================================== */
+/* ==== cuda/gemm_load.c ============================================================================= */
+/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared memory, the ring of stages. After tile.c. */
+
 static const char *const dync__gm_base[2] = {"%A", "%B"};
+
 /* to = from / by, rest = from % by, by a constant. */
-static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from, int64_t by) {
+static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from, int64_t by)
+{
     dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
     dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
 }
+
 /* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of tiles, column by column: blocks that run at the
  * same time share what they read of both sides in the second cache. */
-DYNC__FN void dync__gm_place(dync__gm *g) {
+DYNC__FN void dync__gm_place(dync__gm *g)
+{
     enum { BAND = 8 };
     dync__tile *t = &g->t;
     int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
@@ -3283,7 +3803,9 @@ DYNC__FN void dync__gm_place(dync__gm *g) {
     dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
     dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
 }
-static void dync__gm_next_stage(dync__gm *g, const char *stage) {
+
+static void dync__gm_next_stage(dync__gm *g, const char *stage)
+{
     const char *over = dync__ptx_temp(&g->t.p, "pred");
     int end = g->tile.stages * g->stage_bytes;
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
@@ -3291,9 +3813,11 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage) {
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
     dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
 }
+
 /* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. Sides with something to be
  * done to them are loaded into registers before the computation, and stored behind it: everyone else meets them a barrier later at the earliest. */
-DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *)) {
+DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
+{
     dync__tile *t = &g->t;
     int ahead = g->tile.stages - 1;
     bool pre = g->side[0].pre || g->side[1].pre;
@@ -3336,9 +3860,11 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     }
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
+
 /* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth is dense, else neighbouring lines. Loads of
  * several words go before their stores. */
-DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
+DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
+{
     enum { WORDS = 4 };
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
@@ -3380,7 +3906,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
-        if (per == 1) {                                      /* 4 bytes are what cp.async takes, from anywhere */
+        /* 4 bytes are what cp.async takes, from anywhere */
+        if (per == 1) {
             const char *there = dync__ptx_temp(p, "pred");
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
             dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
@@ -3407,15 +3934,31 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
 }
 
-/* ==== cuda/gemm_pre.c =========================================================================================== */
+/* ==== cuda/gemm_pre.c ============================================================================== */
+/* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts, scales, activations, masks ...), in the place of a launch
+ * before it. After gemm_load.c, before gemm_gather.c.
+ *
+ * The kernel that would have made the side stores every element of its memory once. Its loops are put in the order of that memory, so that an
+ * element's place in memory is the linear index of its piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
+ * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn of the ring its loads are issued before the
+ * multiplications of the stage that is ready (raw bits in registers), and made values, rounded to the side's dtype and stored behind them.
+ * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the other side does it again: dync__gm_pre_worth says
+ * when that is less than a launch and two trips through memory. */
+
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
-static int dync__gmp_store(const dync__kernel *k) {
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static int dync__gmp_store(const dync__kernel *k)
+{
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_store) return i;
     return -1;
 }
+
 /* Its loops by stride of the store, the greatest first; false: it does not fill memory from `offset` on. */
-static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n, int64_t *all) {
+static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n, int64_t *all)
+{
     *n = 0;
     *all = 1;
     for (int d = 0; d < k->n_dims; d++) {
@@ -3431,7 +3974,9 @@ static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *
     }
     return *n > 0;
 }
-static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t all) {
+
+static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t all)
+{
     int64_t last = lay->offset - from;
     if (last < 0) return false;
     for (int d = 0; d < lay->ndim; d++) {
@@ -3440,7 +3985,9 @@ static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t
     }
     return last < all;
 }
-DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first) {
+
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first)
+{
     int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
     int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__access *to = &k->access.at[k->inst.at[store].access];
@@ -3470,13 +4017,17 @@ DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand
     *pre = (dync__gm_pre){.k = own, .first = first, .store = store, .offset = to->offset};
     return own->failed ? NULL : pre;
 }
-DYNC__FN bool dync__gm_pre_set(dync__gm_side *side, dync__gm_pre *pre) {
+
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *side, dync__gm_pre *pre)
+{
     side->pre = pre;
     if (pre) side->offset -= pre->offset;
     return pre != NULL;
 }
+
 /* Its buffers among those of the end. */
-DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s) {
+DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s)
+{
     dync__gm_pre *pre = g->side[s].pre;
     dync__kernel *e = (dync__kernel *)(uintptr_t)g->end;
     for (int i = 0; i < pre->k->inst.n; i++) {
@@ -3487,8 +4038,10 @@ DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s) {
     }
     return !e->failed;
 }
+
 /* Registers that the loads of n elements take; operations of an element; bytes that it is made of. */
-static int dync__gmp_words(const dync__gm_pre *pre, int n) {
+static int dync__gmp_words(const dync__gm_pre *pre, int n)
+{
     const dync__kernel *k = pre->k;
     int words = 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -3500,7 +4053,8 @@ static int dync__gmp_words(const dync__gm_pre *pre, int n) {
     }
     return words;
 }
-static double dync__gmp_work(const dync__gm_pre *pre, double *bytes) {
+static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
+{
     double work = 1.5;
     *bytes = 0;
     for (int i = 0; i < pre->k->inst.n; i++) {
@@ -3512,31 +4066,45 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes) {
     }
     return work;
 }
-DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t) {
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
+{
     int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes : dync__dtype_info(g->compute)->bytes;
     for (int s = 0; s < 2 && g->kind >= 0; s++)
         if (g->side[s].pre) words += dync__gmp_words(g->side[s].pre, 16 / bytes) * ((s ? t->n : t->m) * 8 / t->threads);
     return words;
 }
+
 /* Clocks of a multiprocessor for so many elements. */
-DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *pre, double elements) {
+DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *pre, double elements)
+{
     double bytes;
     return elements * dync__gmp_work(pre, &bytes) / DYNC__GMP_LANES;
 }
-DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int64_t chunk) {
+
+DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int64_t chunk)
+{
     double cost = 0;
     for (int s = 0; s < 2; s++)
         if (g->side[s].pre) cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
     return cost;
 }
+
 /* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side, of this dtype. */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements) {
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements)
+{
     double bytes;
     (void)dync__gmp_work(pre, &bytes);
     double trips = elements * (bytes + 2.0 * dync__dtype_info(dtype)->bytes) / DYNC__GM_BYTES;
     return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
 }
-static int64_t dync__gmp_divisor(int64_t a, int64_t b) {
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static int64_t dync__gmp_divisor(int64_t a, int64_t b)
+{
     while (b) {
         int64_t rest = a % b;
         a = b;
@@ -3544,8 +4112,10 @@ static int64_t dync__gmp_divisor(int64_t a, int64_t b) {
     }
     return a;
 }
+
 /* Neighbours that begin at multiples of a number, and are as many: that number. */
-static int64_t dync__gmp_run(const dync__gm *g, int s) {
+static int64_t dync__gmp_run(const dync__gm *g, int s)
+{
     const dync__gm_side *side = &g->side[s];
     bool across = side->how == DYNC__GM_ACROSS;
     if (side->gather) return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
@@ -3556,11 +4126,14 @@ static int64_t dync__gmp_run(const dync__gm *g, int s) {
         if (g->batch[d] > 1) run = dync__gmp_divisor(run, side->batch[d]);
     return run;
 }
-DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s) {
+
+DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s)
+{
     dync__gm_pre *pre = g->side[s].pre;
     int64_t run = dync__gmp_run(g, s);
     int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes : dync__dtype_info(g->compute)->bytes), most = 1;
-    while (most < per && run % (2 * most) == 0) most *= 2;   /* as many neighbours as a chunk has, at most */
+    /* as many neighbours as a chunk has, at most */
+    while (most < per && run % (2 * most) == 0) most *= 2;
     memset(&pre->p, 0, sizeof pre->p);
     pre->p.most = most;
     pre->k->buf.at = g->end->buf.at;                         /* the same buffers */
@@ -3569,8 +4142,10 @@ DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s) {
     pre->p.taken = pre->store + 1;
     return true;
 }
+
 /* The text goes on with the registers of the other kernel. */
-static dync__ptx *dync__gmp_to(dync__ptx *to, dync__ptx *from) {
+static dync__ptx *dync__gmp_to(dync__ptx *to, dync__ptx *from)
+{
     to->body = from->body;
     to->regs = from->regs;
     to->n_temps = from->n_temps;
@@ -3579,12 +4154,16 @@ static dync__ptx *dync__gmp_to(dync__ptx *to, dync__ptx *from) {
     to->failed |= from->failed;
     return to;
 }
-DYNC__FN void dync__gm_pre_index(dync__gm *g, int s, const char *name, const char *from) {
+
+DYNC__FN void dync__gm_pre_index(dync__gm *g, int s, const char *name, const char *from)
+{
     const char *index = g->side[s].pre->p.index;
     dync__ptx_reg(&g->t.p, index, name);
     dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", name, from);
 }
-DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by, const char *is) {
+
+DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by, const char *is)
+{
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
     char linear[40];
@@ -3599,7 +4178,9 @@ DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at,
     pre->block[number] = dync__ptx_piece_load(dync__gmp_to(&pre->p, p), linear);
     (void)dync__gmp_to(p, &pre->p);
 }
-DYNC__FN int dync__gm_pre_values(dync__gm *g, int s, int number, char value[][40]) {
+
+DYNC__FN int dync__gm_pre_values(dync__gm *g, int s, int number, char value[][40])
+{
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = dync__gmp_to(&pre->p, &g->t.p);
     const char *bits = dync__ptx_bits(pre->k->inst.at[pre->k->inst.at[pre->store].arg[0]].type);
@@ -3612,8 +4193,10 @@ DYNC__FN int dync__gm_pre_values(dync__gm *g, int s, int number, char value[][40
     (void)dync__gmp_to(&g->t.p, p);
     return p->vec;
 }
+
 /* Values of 32 bits as words of memory: elements of `dtype`, n of them. */
-DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40], char word[][40]) {
+DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40], char word[][40])
+{
     dync__ptx *p = &g->t.p;
     int bytes = dync__dtype_info(dtype)->bytes, per = DYNC__MAX(4 / bytes, 1);
     for (int i = 0; i < n; i += per) {
@@ -3631,16 +4214,22 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
         for (int e = 1; e < 4; e++) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
     }
 }
+
+/* ---- chunks into shared memory --------------------------------------------------------------- */
+
 /* A turn's loads begin: chunks of n elements, stored from register `to` on. */
-DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to) {
+DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
+{
     dync__gm_pre *pre = g->side[s].pre;
     pre->chunks = 0;
     pre->per = n;
     dync__format(pre->to, sizeof pre->to, "%s", to);
 }
+
 /* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind `to`. is: a predicate, there is such a row; NULL: yes.
  * left: register, how many elements there are from inner + inner_by on; NULL: enough. */
-DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left) {
+DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left)
+{
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
     char there[40] = "", row[40], from[40];
@@ -3664,8 +4253,10 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by,
     }
     pre->place[pre->chunks++] = place;
 }
+
 /* What the turn's chunks are, to where they belong. */
-DYNC__FN void dync__gm_pre_finish(dync__gm *g) {
+DYNC__FN void dync__gm_pre_finish(dync__gm *g)
+{
     char value[16][40], word[16][40], list[200];
     int dtype = g->kind >= 0 ? g->dtype : g->compute;
     for (int s = 0; s < 2; s++) {
@@ -3684,8 +4275,10 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g) {
         }
     }
 }
+
 /* value: rounded to the side's half dtype, in f32. */
-DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40]) {
+DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40])
+{
     dync__ptx *p = &g->t.p;
     const char *half = dync__ptx_temp(p, "b16"), *wide = dync__ptx_temp(p, "f32");
     char to[40];
@@ -3694,7 +4287,11 @@ DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40]) {
     dync__ptx_widen(p, g->dtype, to, half);
     dync__format(value, 40, "%s", to);
 }
-DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s) {
+
+/* ---- tensor cores: 16 bytes to a thread, rows of 128 ----------------------------------------- */
+
+DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
+{
     const dync__gm_side *side = &g->side[s];
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
@@ -3719,7 +4316,9 @@ DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s) {
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->line : side->step), sum);
     dync__gm_pre_index(g, s, at, sum);
 }
-DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines) {
+
+DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
+{
     const dync__gm_side *side = &g->side[s];
     dync__ptx *p = &g->t.p;
     bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0, ends = g->k % g->depth != 0;
@@ -3745,11 +4344,22 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(g->depth * side->step));
 }
 
-/* ==== cuda/gemm_gather.c ======================================================================================== */
+/* ==== cuda/gemm_gather.c =========================================================================== */
+/* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over the digits of its line's number and of its
+ * depth's, and elements whose row or column lies outside of the picture are zeros (implicit im2col). After gemm_load.c, before gemm_mma.c.
+ *
+ * What belongs to lines is computed once, before the loop over the depth; a stage adds what belongs to its depths: three additions, two
+ * comparisons and the copy for each. 16 bytes at a time where neighbours lie inside or outside together (channels last), as lines of depth or
+ * as depths of lines; else element by element. Lines and depths that do not exist have a row far outside.
+ * Source: Chetlur et al. 2014 (cuDNN: convolution as a product whose matrix is never made). */
+
 enum { DYNC__GMG_OUTSIDE = -0x40000000 };
-typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;       /* s32 registers: elements, row, column */
+/* s32 registers: elements, row, column */
+typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;
+
 /* Registers of this name, or fresh ones. */
-static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number) {
+static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
+{
     dync__gmg r;
     char *const part[3] = {r.off, r.y, r.x};
     for (int i = 0; i < 3; i++) {
@@ -3759,8 +4369,10 @@ static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number) {
     }
     return r;
 }
+
 /* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not in < left (b32 registers, signed). */
-static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in, const char *left, const char *name, int number) {
+static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in, const char *left, const char *name, int number)
+{
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
     dync__gmg r = dync__gmg_new(g, name, number);
@@ -3789,16 +4401,20 @@ static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *line
     dync__ptx_line(p, "selp.b32 %s, %s, %d, %s", r.y, r.y, (int)DYNC__GMG_OUTSIDE, is);
     return r;
 }
+
 /* The digits of line first + (b32 register) of the tile, in registers named for the side. */
-static void dync__gmg_line(dync__gm *g, int s, const char *line, int number) {
+static void dync__gmg_line(dync__gm *g, int s, const char *line, int number)
+{
     char all[32], in[32];
     dync__format(in, sizeof in, "%s", line);
     dync__format(all, sizeof all, "%s", dync__ptx_temp(&g->t.p, "u32"));
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %s", all, in, s ? "%n0" : "%m0");
     (void)dync__gmg_digits(g, s, 0, all, in, s ? "%nleft" : "%mleft", s ? "%gb" : "%ga", number);
 }
+
 /* Those of depth k (b32 register) of the stage that is being loaded. */
-static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k) {
+static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k)
+{
     char all[32], in[32];
     dync__format(in, sizeof in, "%s", k);
     dync__format(all, sizeof all, "%s", dync__ptx_temp(&g->t.p, "u32"));
@@ -3807,8 +4423,10 @@ static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k) {
     dync__ptx_line(&g->t.p, "sub.u32 %s, %s, %%kleft", all, all);
     return dync__gmg_digits(g, s, 1, all, in, "%kleft", NULL, 0);
 }
+
 /* The element at the digits of a line (number) and a depth: its address (b64), and whether it is inside (predicate). */
-static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at, char *inside) {
+static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at, char *inside)
+{
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
     const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"), *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
@@ -3822,13 +4440,17 @@ static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *dept
     dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", off, off, inside);
     dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, dync__gm_unit(g, s), s ? "%B" : "%A");
 }
+
 /* The place in what is done to the side, in the type of its index. */
-static const char *dync__gmg_index(dync__gm *g, int s, const char *at) {
+static const char *dync__gmg_index(dync__gm *g, int s, const char *at)
+{
     const char *index = g->side[s].pre->p.index, *to = dync__ptx_temp(&g->t.p, index);
     dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", to, at);
     return to;
 }
-static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside) {
+
+static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside)
+{
     char size[32];
     if (g->side[s].pre) {
         dync__format(size, sizeof size, "%s", dync__gmg_index(g, s, at));
@@ -3839,8 +4461,12 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
     dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
 }
+
+/* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
+
 /* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
-static void dync__gmg_thread(dync__gm *g, int s) {
+static void dync__gmg_thread(dync__gm *g, int s)
+{
     char name[3][8];
     for (int i = 0; i < 3; i++) {
         dync__format(name[i], sizeof name[i], "%%g%c_%d", "scr"[i], s);
@@ -3853,7 +4479,9 @@ static void dync__gmg_thread(dync__gm *g, int s) {
     dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %s, 8, %s", name[0], name[2], name[0]);
     dync__ptx_line(&g->t.p, "shl.b32 %s, %s, 4", name[0], name[0]);
 }
-DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines) {
+
+DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines)
+{
     int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes;
     bool across = g->side[s].how == DYNC__GM_ACROSS;
     dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
@@ -3866,7 +4494,9 @@ DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines) {
         dync__gmg_line(g, s, line, i);
     }
 }
-DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
+
+DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
+{
     int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes, step = g->tile.threads / 8;
     bool across = g->side[s].how == DYNC__GM_ACROSS;
     char to[32], k[32], at[32], inside[32];
@@ -3890,13 +4520,19 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
         }
     }
 }
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
 /* Are neighbours in depth nearer in memory than neighbouring lines? */
-static bool dync__gmg_is_along(const dync__gm *g, int s) {
+static bool dync__gmg_is_along(const dync__gm *g, int s)
+{
     const dync__gm_gather *v = g->side[s].gather;
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
+
 /* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
-DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
+DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
+{
     dync__ptx *p = &g->t.p;
     const char *id = s ? "B" : "A";
     char q[32], line[32], k[32], place[32], at[32], inside[32], half[2][32], more[32];
@@ -3922,7 +4558,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
     bool whole = dync__dtype_info(g->dtype)->bytes == 4;
     if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    bool pre = g->side[s].pre != NULL;                       /* there and then: the loop has no place to keep what is loaded */
+    /* there and then: the loop has no place to keep what is loaded */
+    bool pre = g->side[s].pre != NULL;
     if (pre) dync__gm_pre_turn(g, s, 1, place);
     if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);
@@ -3959,8 +4596,10 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, lines * 32);
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
 }
+
 /* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of several lines; else line i % lines of several. */
-DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines) {
+DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
+{
     bool along = dync__gmg_is_along(g, s);
     int step = g->tile.threads / g->depth;
     char line[32];
@@ -3972,7 +4611,9 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines) {
         dync__gmg_line(g, s, line, i);
     }
 }
-DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_bytes) {
+
+DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_bytes)
+{
     dync__ptx *p = &g->t.p;
     bool along = dync__gmg_is_along(g, s);
     int step = g->tile.threads / (along ? g->depth : lines), bytes = g->acc_bytes;
@@ -3994,16 +4635,32 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     }
 }
 
-/* ==== cuda/gemm_mma.c =========================================================================================== */
-typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;   /* turned: the side lies ACROSS */
-static dync__gmm dync__gmm_of(const dync__gm *g) {
+/* ==== cuda/gemm_mma.c ============================================================================== */
+/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c, before gemm_end.c.
+ *
+ * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along (ALONG, PIECES), or rows of depth with the lines along,
+ * 128 bytes of them to a window (ACROSS), which ldmatrix.trans turns. Warps own a part of the tile each, two by two (2 x 4 in the widest). A step
+ * is 32 bytes of depth: fragments of all lines of the warp are read, then every pair is multiplied.
+ *
+ * In one stage a warp of 64 x 64 issues 4 x (4 + 4) ldmatrix.x4 and 4 x 32 mma (bf16), and a block of 128 threads 16 cp.async a thread: 4 mma to an
+ * ldmatrix, 8 to a cp.async. 32 ldmatrix read 16 KiB a stage and warp, 128 cycles of the shared memory's 128 bytes; 128 mma take 1024
+ * (sm_80) cycles of the warp's tensor core: four warps together keep the one busy and the other half idle. Bank conflicts: none
+ * (tests/cuda/white_tile.c counts them). Accumulators are f32; integers add up modulo 2^32. */
+
+/* turned: the side lies ACROSS */
+typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;
+static dync__gmm dync__gmm_of(const dync__gm *g)
+{
     int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
     return (dync__gmm){dync__tile_kind_of(g->kind)->bytes, g->tile.m / (warps / warps_n), g->tile.n / warps_n, warps_n,
                        {g->side[0].how == DYNC__GM_ACROSS, g->side[1].how == DYNC__GM_ACROSS}};
 }
+
 static int dync__gmm_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
+
 /* The windows through which a side is copied: one of all lines, or one for every 128 bytes of lines. */
-static void dync__gmm_windows(dync__gm *g, int s) {
+static void dync__gmm_windows(dync__gm *g, int s)
+{
     const dync__gm_side *side = &g->side[s];
     int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
@@ -4036,7 +4693,9 @@ static void dync__gmm_windows(dync__gm *g, int s) {
         dync__ptx_line(&g->t.p, "sub.s32 %s, %s, %d", left, left, w * 128);
     }
 }
-static void dync__gmm_load(dync__gm *g) {
+
+static void dync__gmm_load(dync__gm *g)
+{
     int bytes = dync__tile_kind_of(g->kind)->bytes;
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
@@ -4070,8 +4729,10 @@ static void dync__gmm_load(dync__gm *g) {
         }
     }
 }
+
 /* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for pairs of chunks of the warp's lines. */
-static void dync__gmm_lanes(dync__gm *g, int s) {
+static void dync__gmm_lanes(dync__gm *g, int s)
+{
     dync__gmm w = dync__gmm_of(g);
     dync__ptx *p = &g->t.p;
     int lines = s ? w.warp_n : w.warp_m, pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
@@ -4093,19 +4754,24 @@ static void dync__gmm_lanes(dync__gm *g, int s) {
         dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name, i);
     }
 }
+
 /* Fragments of 16 lines each: {a0..a3}, or b of two n8 tiles. */
-static void dync__gmm_fragments(dync__gm *g, int s, int step) {
+static void dync__gmm_fragments(dync__gm *g, int s, int step)
+{
     dync__gmm w = dync__gmm_of(g);
     const char *reg = s ? "%fb" : "%fa";
     int lines = s ? w.warp_n : w.warp_m;
     char at[24];
     for (int i = 0; i < lines / 16; i++) {
-        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);       /* turned: 16 lines are two chunks */
+        /* turned: 16 lines are two chunks */
+        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);
         dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at, g->side_at[s] + (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
     for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++) dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
 }
-static void dync__gmm_compute(dync__gm *g) {
+
+static void dync__gmm_compute(dync__gm *g)
+{
     dync__gmm w = dync__gmm_of(g);
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
@@ -4118,8 +4784,10 @@ static void dync__gmm_compute(dync__gm *g) {
             for (int j = 0; j < w.warp_n / 8; j++) dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i, "%fb", 2 * j);
     }
 }
+
 /* Accumulators to shared memory, rows of tile.n + 8 words: the lanes of half a warp write 16 pairs of words in 32 banks. */
-static void dync__gmm_put(dync__gm *g) {
+static void dync__gmm_put(dync__gm *g)
+{
     dync__gmm w = dync__gmm_of(g);
     dync__tile *t = &g->t;
     int row_bytes = (g->tile.n + 8) * 4;
@@ -4143,7 +4811,9 @@ static void dync__gmm_put(dync__gm *g) {
     if (g->tile.m * row_bytes > t->shared) t->shared = g->tile.m * row_bytes;
     dync__gm_flush(g, 0, g->tile.m, row_bytes);
 }
-DYNC__FN void dync__gm_mma(dync__gm *g) {
+
+DYNC__FN void dync__gm_mma(dync__gm *g)
+{
     dync__gmm w = dync__gmm_of(g);
     dync__tile *t = &g->t;
     int n = w.warp_m * w.warp_n / 32;
@@ -4165,17 +4835,31 @@ DYNC__FN void dync__gm_mma(dync__gm *g) {
     dync__gmm_put(g);
 }
 
-/* ==== cuda/gemm_simt.c ========================================================================================== */
+/* ==== cuda/gemm_simt.c ============================================================================= */
+/* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After gemm_load.c, before gemm_end.c.
+ *
+ * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where lines are neighbours in memory and on boundaries
+ * cp.async brings 16 bytes at a time; else an element at a time, which turns the side on its way: then eight lanes take eight neighbours in
+ * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are widened in registers.
+ * A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on either side, half a tile apart, so that the 16-byte reads of a warp
+ * are of neighbours. Of each row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage 512 are
+ * multiplications (sm_80).
+ * 128 x 128 by 256 threads: 120 to 128 registers and 34 KiB, two blocks a multiprocessor. */
+
 enum { DYNC__GMS_DEPTH = 8 };
-static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; }            /* lines of a side that a thread has */
-static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }          /* of them 16 bytes side by side */
+/* lines of a side that a thread has */
+static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; }
+/* of them 16 bytes side by side */
+static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }
 static int dync__gms_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
 static int dync__gms_row(const dync__gm *g, int s) { return dync__gms_lines(g, s) * g->acc_bytes + 16; }
+
 /* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each side, its place in a stage (%to), its address, to
  * which %A and %B go on.
  *   wide     chunk i % chunks of rows i / chunks, ...
  *   single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines of depths i / lines, ... */
-static void dync__gms_begin(dync__gm *g, int s) {
+static void dync__gms_begin(dync__gm *g, int s)
+{
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
@@ -4205,7 +4889,9 @@ static void dync__gms_begin(dync__gm *g, int s) {
     dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
     dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
 }
-static void dync__gms_load_wide(dync__gm *g, int s, const char *to) {
+
+static void dync__gms_load_wide(dync__gm *g, int s, const char *to)
+{
     dync__ptx *p = &g->t.p;
     const char *id = s ? "B" : "A";
     int step = g->tile.threads / (dync__gms_lines(g, s) * g->acc_bytes / 16);
@@ -4226,7 +4912,9 @@ static void dync__gms_load_wide(dync__gm *g, int s, const char *to) {
         dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base, i * step * row, bytes[0] ? bytes : NULL);
     }
 }
-static void dync__gms_load_single(dync__gm *g, int s, const char *to) {
+
+static void dync__gms_load_single(dync__gm *g, int s, const char *to)
+{
     dync__ptx *p = &g->t.p;
     const dync__gm_side *side = &g->side[s];
     const char *id = s ? "B" : "A";
@@ -4261,8 +4949,10 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to) {
         }
     }
 }
+
 /* The same elements, with what is done to them: 16 bytes of neighbouring lines at a time, or one by one. */
-static void dync__gms_load_pre(dync__gm *g, int s, const char *to) {
+static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
+{
     dync__ptx *p = &g->t.p;
     const dync__gm_side *side = &g->side[s];
     bool wide = side->how == DYNC__GM_ACROSS, along = !wide && side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % dync__gms_lines(g, s) != 0;
@@ -4283,7 +4973,9 @@ static void dync__gms_load_pre(dync__gm *g, int s, const char *to) {
     }
     dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(DYNC__GMS_DEPTH * side->step));
 }
-static void dync__gms_load(dync__gm *g) {
+
+static void dync__gms_load(dync__gm *g)
+{
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s), (int)DYNC__GMS_DEPTH);
@@ -4303,12 +4995,16 @@ static void dync__gms_load(dync__gm *g) {
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
     }
 }
+
 /* v4.b32 or v2.b64 at once. */
-static void dync__gms_read(dync__gm *g, const char *reg, int first, const char *address, int at) {
+static void dync__gms_read(dync__gm *g, const char *reg, int first, const char *address, int at)
+{
     if (g->acc_bytes == 8) dync__ptx_line(&g->t.p, "ld.shared.v2.b64 {%s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, address, at);
     else dync__ptx_line(&g->t.p, "ld.shared.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, reg, first + 2, reg, first + 3, address, at);
 }
-static void dync__gms_compute(dync__gm *g) {
+
+static void dync__gms_compute(dync__gm *g)
+{
     dync__ptx *p = &g->t.p;
     int own = dync__gms_own(g), group = dync__gms_group(g);
     const char *type = dync__ptx_type(g->compute);
@@ -4324,8 +5020,10 @@ static void dync__gms_compute(dync__gm *g) {
                 dync__ptx_line(p, "%s.%s %%acc%d, %%fa%d, %%fb%d, %%acc%d", type[0] == 'f' ? "fma.rn" : "mad.lo", type, i * own + j, i, j, i * own + j);
     }
 }
+
 /* Group by group of rows, each a part of the tile that is whole. */
-static void dync__gms_put(dync__gm *g) {
+static void dync__gms_put(dync__gm *g)
+{
     dync__tile *t = &g->t;
     int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group, row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
     dync__tile_wait(t, 0);
@@ -4345,11 +5043,14 @@ static void dync__gms_put(dync__gm *g) {
         dync__gm_flush(g, part * rows, rows, row);
     }
 }
-DYNC__FN void dync__gm_simt(dync__gm *g) {
+
+DYNC__FN void dync__gm_simt(dync__gm *g)
+{
     dync__tile *t = &g->t;
     const char *type = dync__ptx_type(g->compute);
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
-    if (g->acc_bytes == 8) t->directives = ".minnctapersm 2\n";   /* else ptxas spills a little to get under 64 registers */
+    /* else ptxas spills a little to get under 64 registers */
+    if (g->acc_bytes == 8) t->directives = ".minnctapersm 2\n";
     int own = dync__gms_own(g), group = dync__gms_group(g);
     g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
@@ -4371,8 +5072,12 @@ DYNC__FN void dync__gm_simt(dync__gm *g) {
     dync__gms_put(g);
 }
 
-/* ==== cuda/gemm_end.c =========================================================================================== */
-DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24]) {
+/* ==== cuda/gemm_end.c ============================================================================== */
+/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a row, or partial sums and the launch that joins
+ * them. After gemm_mma.c and gemm_simt.c, before gemm.c. */
+
+DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24])
+{
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute);
     int per = 16 / g->acc_bytes;
@@ -4386,13 +5091,17 @@ DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *add
                        i * g->acc_bytes);
     }
 }
+
 /* Neighbours that partial sums are moved in. */
-static int dync__gm_partial_vec(const dync__gm *g) {
+static int dync__gm_partial_vec(const dync__gm *g)
+{
     int vec = 16 / g->acc_bytes;
     while (g->n % vec) vec /= 2;
     return vec;
 }
-DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second) {
+
+DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second)
+{
     dync__ptx *p = &g->t.p;
     const char *row = g->swapped ? second : first, *column = g->swapped ? first : second;
     int64_t m = g->swapped ? g->n : g->m, n = g->swapped ? g->m : g->n;
@@ -4409,11 +5118,15 @@ DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, 
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
     dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)n, wide);
 }
-static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear) {
+
+static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
+{
     dync__ptx_reg(&g->t.p, "b64", to);
     dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
 }
-DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24]) {
+
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24])
+{
     dync__ptx *p = &g->t.p;
     char lin[24], at[24], list[120];
     dync__format(lin, sizeof lin, "%%lin_%d", number);
@@ -4432,7 +5145,9 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
     dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", n == 4 ? ".v4" : n == 2 ? ".v2" : "", g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
 }
-DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes) {
+
+DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
+{
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
@@ -4468,8 +5183,10 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes) {
     dync__tile_label(t, "OUT_%d", from);
     dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
 }
+
 /* Sums of all splits in their order, then `end`; a thread a group of neighbours. */
-DYNC__FN void dync__gm_join(dync__gm *g) {
+DYNC__FN void dync__gm_join(dync__gm *g)
+{
     enum { THREADS = 128 };
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
@@ -4507,12 +5224,21 @@ DYNC__FN void dync__gm_join(dync__gm *g) {
     dync__tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
 }
 
-/* ==== cuda/gemm_thin.c ========================================================================================== */
+/* ==== cuda/gemm_thin.c ============================================================================= */
+/* cuda/gemm_thin.c: products of few rows (up to 8, or few columns, the sides changed): every element of the long side is read once, 16 bytes at a
+ * time, and nothing else matters. After gemm_end.c, before gemm.c.
+ *
+ *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes share the depth and add up by shuffles
+ *   across   its columns are: a lane has the columns of 16 bytes, the warps of a block share the depth and add up in shared memory, in order
+ * The depth is cut over blocks as well until the device is full. Half floats are widened in registers, sums are f32 (f64). */
+
 enum { DYNC__GMT_ROWS = 8, DYNC__GMT_COLUMNS = 4, DYNC__GMT_WARPS = 8, DYNC__GMT_UNROLL = 4 };
 static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dtype)->bytes; }
 static int dync__gmt_columns(const dync__gm *g) { return g->m > 4 ? 2 : DYNC__GMT_COLUMNS; }
+
 /* reg<first> .. = the elements of 16 bytes at [at + by], as values. */
-static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by, const char *guard) {
+static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by, const char *guard)
+{
     dync__ptx *p = &g->t.p;
     char word[4][24];
     if (g->dtype == DYNC_F64) {
@@ -4526,7 +5252,8 @@ static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *
     }
 }
 /* Half floats come as words; they are widened where they are used, behind all loads. */
-static void dync__gmt_widen(dync__gm *g, const char *reg, int first) {
+static void dync__gmt_widen(dync__gm *g, const char *reg, int first)
+{
     dync__ptx *p = &g->t.p;
     for (int w = 0; w < 4 && dync__dtype_info(g->dtype)->bytes == 2; w++) {
         char word[24];
@@ -4542,7 +5269,8 @@ static void dync__gmt_widen(dync__gm *g, const char *reg, int first) {
         dync__ptx_line(p, "cvt.f32.f16 %s%d, %s", reg, first + 2 * w + 1, high);
     }
 }
-static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors) {
+static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
+{
     char word[24];
     int vec = dync__gmt_vec(g);
     dync__tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
@@ -4551,9 +5279,11 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors) {
         dync__tile_regs(&g->t, "b32", word, 4);
     }
 }
+
 /* The same of a side; by: in what its addresses count. With something to be done to it: elements one by one where n is 1 (all where `is` says so), made
  * values and rounded as memory would have where the others are widened. number: of the load. */
-static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is) {
+static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is)
+{
     char guard[24] = "", index[40];
     if (is) dync__format(guard, sizeof guard, "@%s ", is);
     if (!g->side[s].pre) {
@@ -4567,7 +5297,8 @@ static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *re
     dync__ptx_line(p, pre->index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", index, at);
     for (int q = 0; q < n; q += vec) dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
 }
-static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first) {
+static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first)
+{
     dync__ptx *p = &g->t.p;
     char value[8][40], word[8][40], name[24];
     if (!g->side[s].pre) {
@@ -4590,12 +5321,16 @@ static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *re
         dync__ptx_line(p, "mov.%s %s%d, %s", dync__ptx_bits(g->compute), reg, first + i, value[i]);
     }
 }
-static void dync__gmt_sums(dync__gm *g, int n) {
+
+static void dync__gmt_sums(dync__gm *g, int n)
+{
     dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&g->t.p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
 }
+
 /* acc += what the lane `distance` away has. */
-static void dync__gmt_shuffle(dync__gm *g, int acc, int distance) {
+static void dync__gmt_shuffle(dync__gm *g, int acc, int distance)
+{
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute), *other = dync__ptx_temp(p, type);
     if (g->acc_bytes == 4) {
@@ -4609,7 +5344,9 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance) {
     }
     dync__ptx_line(p, "add.rn.%s %%acc%d, %%acc%d, %s", type, acc, acc, other);
 }
-static void dync__gmt_along(dync__gm *g) {
+
+static void dync__gmt_along(dync__gm *g)
+{
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
@@ -4619,7 +5356,8 @@ static void dync__gmt_along(dync__gm *g) {
     dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%pa", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
-    for (int c = 0; c < columns; c++) {                      /* columns past the end read the last one again */
+    /* columns past the end read the last one again */
+    for (int c = 0; c < columns; c++) {
         char at[24];
         const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
         dync__format(at, sizeof at, "%%pb%d", c);
@@ -4672,7 +5410,9 @@ static void dync__gmt_along(dync__gm *g) {
     dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
     dync__gm_result(g, 0, "%row", "%col", 1, value);
 }
-static void dync__gmt_across(dync__gm *g) {
+
+static void dync__gmt_across(dync__gm *g)
+{
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)}, columns = 32 * vec;
@@ -4769,14 +5509,18 @@ static void dync__gmt_across(dync__gm *g) {
     dync__gm_result(g, 0, "%row", "%col", 1, value);
     dync__ptx_line(p, "bra RESULTS");
 }
+
 /* The long side is b. Its ends have to be where 16 bytes end, so that nothing past them is read. */
-DYNC__FN bool dync__gm_thin_fits(const dync__gm *g) {
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *g)
+{
     int vec = dync__gmt_vec(g);
     int64_t rest = g->side[1].how == DYNC__GM_ALONG ? g->k : g->n;
     if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 || (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec) return false;
     return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG : g->side[1].how == DYNC__GM_ACROSS;
 }
-DYNC__FN void dync__gm_thin_choose(dync__gm *g) {
+
+DYNC__FN void dync__gm_thin_choose(dync__gm *g)
+{
     int vec = dync__gmt_vec(g);
     bool along = g->side[1].how == DYNC__GM_ALONG;
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units;
@@ -4787,15 +5531,33 @@ DYNC__FN void dync__gm_thin_choose(dync__gm *g) {
     g->chunk = (steps + splits - 1) / splits * g->depth;
     g->splits = (g->k + g->chunk - 1) / g->chunk;
 }
-DYNC__FN void dync__gm_thin(dync__gm *g) {
+
+DYNC__FN void dync__gm_thin(dync__gm *g)
+{
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
     dync__gm_place(g);
     if (g->side[1].how == DYNC__GM_ALONG) dync__gmt_along(g);
     else dync__gmt_across(g);
 }
 
-/* ==== cuda/wgmma.c ============================================================================================== */
-enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };   /* END_ROW: 32 words and a gap */
+/* ==== cuda/wgmma.c ================================================================================= */
+/* cuda/wgmma.c: matrix products for compute capability 9.0: wgmma on tiles that TMA brings. After gemm_end.c, before gemm.c, which asks for it as the
+ * variant of a product; what it does not take (strides that are no multiple of 16 bytes, 32-bit operands) stays with gemm_mma.c.
+ *
+ * A block is three warpgroups: one thread of the first loads, the other two multiply, 64 rows of the tile each. They meet in a ring of stages, a
+ * pair of mbarriers each: `full` (the bytes of both sides are there) and `empty` (all that read the stage are done with it). Blocks are
+ * persistent: cluster c takes tiles c, c + clusters ..., in bands of eight rows of tiles; loading goes on while results are stored. Two
+ * blocks of a cluster own tiles of the same columns: each loads half of b and sends it to both.
+ *
+ *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte swizzle. A side with k along the row is one box;
+ *                   one with lines along the row (16-bit types: the descriptor's transposed form) is a box for each 64 lines
+ *   results         alone in a row-major matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows under
+ *                   way for each warpgroup. Else 32 columns at a time through shared memory into the loop kernel `end`, row by row
+ *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
+
+/* END_ROW: 32 words and a gap */
+enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };
 typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
@@ -4805,20 +5567,29 @@ typedef struct dync__wg {
     int64_t down, across;                    /* tiles of the whole cluster, in rows and columns */
     int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
 } dync__wg;
-static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box) {
+
+/* ---- what TMA takes -------------------------------------------------------------------------- */
+
+static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box)
+{
     if (m->rank == 5 || (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40))) return false;
     m->stride[m->rank - 1] = size > 1 ? (uint64_t)stride_bytes : 16;
     m->size[m->rank] = (uint64_t)size;
     m->box[m->rank++] = box;
     return true;
 }
-static bool dync__wg_batch(dync__wg *w, int which, dync__ptx_map *m, int d, int64_t stride_bytes) {
+
+static bool dync__wg_batch(dync__wg *w, int which, dync__ptx_map *m, int d, int64_t stride_bytes)
+{
     if (w->g->batch[d] == 1 || stride_bytes == 0) return true;
     w->batch_at[which][w->n_batch[which]] = d;
     return w->n_batch[which]++ < 3 && dync__wg_dim(m, w->g->batch[d], stride_bytes, 1);
 }
-static bool dync__wg_side(dync__wg *w, int s) {
-    static const int types[] = {9, 6, 7, 0, 0};              /* CUtensorMapDataType by DYNC__TILE_ */
+
+static bool dync__wg_side(dync__wg *w, int s)
+{
+    /* CUtensorMapDataType by DYNC__TILE_ */
+    static const int types[] = {9, 6, 7, 0, 0};
     const dync__gm *g = w->g;
     const dync__gm_side *side = &g->side[s];
     int64_t lines = s ? g->n : g->m;
@@ -4835,8 +5606,10 @@ static bool dync__wg_side(dync__wg *w, int s) {
         if (!dync__wg_batch(w, s, m, d, side->batch[d] * w->bytes)) return false;
     return true;
 }
+
 /* The results alone, row-major, as a map of boxes of 64 rows. */
-static bool dync__wg_result(dync__wg *w) {
+static bool dync__wg_result(dync__wg *w)
+{
     const dync__gm *g = w->g;
     const dync__kernel *e = g->end;
     dync__ptx_map *m = &w->t->out.map[2];
@@ -4847,7 +5620,8 @@ static bool dync__wg_result(dync__wg *w) {
     w->out_bytes = dync__dtype_info(to->dtype)->bytes;
     if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 || (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16)) return false;
     int64_t rows = e->extent[--d], row = a->stride[d];
-    while (rows < g->m && d > 0) {                           /* batches that became rows have to follow each other */
+    /* batches that became rows have to follow each other */
+    while (rows < g->m && d > 0) {
         if (rows > 1 && e->extent[d - 1] > 1 && a->stride[d - 1] != rows * row) return false;
         if (rows == 1) row = a->stride[d - 1];
         rows *= e->extent[--d];
@@ -4860,23 +5634,31 @@ static bool dync__wg_result(dync__wg *w) {
             return false;
     return batch < 0;
 }
+
+/* ---- pieces of text -------------------------------------------------------------------------- */
+
 /* Waits until the phase of this parity is over. */
-static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity) {
+static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
+{
     int label = w->labels++;
     dync__tile_label(w->t, "WAIT_%d", label);
     dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar, parity);
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
+
 /* The next stage of the ring; the parity turns where it begins again. */
-static void dync__wg_next(dync__wg *w) {
+static void dync__wg_next(dync__wg *w)
+{
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "add.u32 %%stage, %%stage, 1");
     dync__ptx_line(p, "setp.eq.u32 %%wrap, %%stage, %d", w->stages);
     dync__ptx_line(p, "@%%wrap mov.u32 %%stage, 0");
     dync__ptx_line(p, "@%%wrap xor.b32 %%parity, %%parity, 1");
 }
+
 /* %m0, %n0, %batch and the batch's coordinates from %tile. */
-static void dync__wg_place(dync__wg *w) {
+static void dync__wg_place(dync__wg *w)
+{
     const dync__gm *g = w->g;
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "rem.u32 %%in, %%tile, %lld", (long long)(w->down * w->across));
@@ -4899,13 +5681,19 @@ static void dync__wg_place(dync__wg *w) {
         dync__ptx_line(p, "div.u32 %%in, %%in, %lld", (long long)g->batch[d]);
     }
 }
+
 /* "{first, second, batches}" of a map */
-static void dync__wg_coordinates(const dync__wg *w, int which, const char *first, const char *second, char out[120]) {
+static void dync__wg_coordinates(const dync__wg *w, int which, const char *first, const char *second, char out[120])
+{
     int n = dync__format(out, 120, "{%s, %s", first, second);
     for (int i = 0; i < w->n_batch[which]; i++) n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
     dync__format(out + n, 120 - (size_t)n, "}");
 }
-static void dync__wg_load(dync__wg *w, int s) {
+
+/* ---- the warpgroup that loads ---------------------------------------------------------------- */
+
+static void dync__wg_load(dync__wg *w, int s)
+{
     dync__ptx *p = &w->t->p;
     int boxes = w->by_k[s] || (s && w->cut_k) ? 1 : s ? w->bn / 64 / w->cluster : DYNC__WG_BM / 64;
     bool shared = s && w->cluster > 1;
@@ -4921,7 +5709,9 @@ static void dync__wg_load(dync__wg *w, int s) {
                        shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to", (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
     }
 }
-static void dync__wg_producer(dync__wg *w) {
+
+static void dync__wg_producer(dync__wg *w)
+{
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t turns = (w->g->k + w->depth - 1) / w->depth;
@@ -4953,8 +5743,12 @@ static void dync__wg_producer(dync__wg *w) {
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra LOAD_TILE");
 }
+
+/* ---- the two that multiply ------------------------------------------------------------------- */
+
 /* Sums of this stage: four steps of 32 bytes of k. */
-static void dync__wg_multiply(dync__wg *w) {
+static void dync__wg_multiply(dync__wg *w)
+{
     dync__ptx *p = &w->t->p;
     const dync__tile_kind *kind = dync__tile_kind_of(w->g->kind);
     bool whole = kind->bytes == 1;
@@ -4969,15 +5763,20 @@ static void dync__wg_multiply(dync__wg *w) {
     }
     dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
 }
+
 /* %before, a stage, may be filled again, in every block of the cluster. */
-static void dync__wg_release(dync__wg *w) {
+static void dync__wg_release(dync__wg *w)
+{
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "mad.lo.u32 %%empty, %%before, 8, %%there");
-    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, [%%empty]");
+    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
+                                          "[%%empty]");
     else dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
 }
+
 /* The descriptor of what begins at `base` (b32): stride of 8 rows or 8 k's, of 64 lines where they lie along the row; 128-byte swizzle. */
-static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k) {
+static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k)
+{
     dync__ptx *p = &w->t->p;
     uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
     const char *low = dync__ptx_temp(p, "b32");
@@ -4986,23 +5785,28 @@ static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base,
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
     dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
 }
+
 /* Two sums as two elements of the result in a word. */
-static const char *dync__wg_pair(dync__wg *w, int c) {
+static const char *dync__wg_pair(dync__wg *w, int c)
+{
     dync__ptx *p = &w->t->p;
     const char *both = dync__ptx_temp(p, "b32");
     bool bf16 = w->t->out.map[2].type == 9;
     dync__ptx_line(p, "cvt.rn.%s.f32 %s, %%c%d, %%c%d", bf16 ? "bf16x2" : "f16x2", both, c + 1, c);
     return both;
 }
+
 /* 64 columns at a time: a box of shared memory free, the box written, stored. */
-static void dync__wg_store_boxes(dync__wg *w) {
+static void dync__wg_store_boxes(dync__wg *w)
+{
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
     char at[120];
     dync__ptx_line(p, "mad.lo.u32 %%m0, %%half, 64, %%m0");
     for (int box = 0; box < w->bn / 64; box++) {
         int to = box % 2 * DYNC__WG_BOX;
-        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read %d", w->bn > 64);      /* the box before may be under way, where it is the other one */
+        /* the box before may be under way, where it is the other one */
+        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read %d", w->bn > 64);
         dync__ptx_line(p, "bar.sync %%meet, 128");
         for (int j = 0; j < 8; j++) {
             const char *address = dync__ptx_temp(p, "u32");
@@ -5018,8 +5822,10 @@ static void dync__wg_store_boxes(dync__wg *w) {
         dync__ptx_line(p, "add.u32 %%n0, %%n0, 64");
     }
 }
+
 /* 32 columns at a time: the 16 rows of a warp to shared memory, from there in groups of neighbours to `end`. */
-static void dync__wg_store_rows(dync__wg *w) {
+static void dync__wg_store_rows(dync__wg *w)
+{
     dync__gm *g = w->g;
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
@@ -5056,8 +5862,10 @@ static void dync__wg_store_rows(dync__wg *w) {
     }
     dync__tile_label(t, "STORED");
 }
+
 /* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the next. */
-static void dync__wg_end_registers(dync__wg *w) {
+static void dync__wg_end_registers(dync__wg *w)
+{
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
     dync__tile_set(t, "b32", "%quad", "and", "%%lane, 3");
@@ -5081,7 +5889,9 @@ static void dync__wg_end_registers(dync__wg *w) {
     dync__ptx_line(p, "mad.lo.u32 %%put, %%line, %d, %%boxes", DYNC__WG_END_ROW);
     dync__ptx_line(p, "mad.lo.u32 %%put, %%quad, 8, %%put");
 }
-static void dync__wg_consumer(dync__wg *w) {
+
+static void dync__wg_consumer(dync__wg *w)
+{
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t turns = (w->g->k + w->depth - 1) / w->depth;
@@ -5136,7 +5946,11 @@ static void dync__wg_consumer(dync__wg *w) {
     dync__tile_label(t, "ALL");
     if (w->by_box) dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 0");
 }
-static void dync__wg_begin(dync__wg *w, int64_t clusters) {
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void dync__wg_begin(dync__wg *w, int64_t clusters)
+{
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
     static const char *const words[] = {"%stage", "%parity", "%tile", "%in", "%rows", "%m0", "%n0", "%batch", "%nb", "%kk", "%kb", "%full", "%empty", "%to", "%tob", "%before", "%rank"};
@@ -5173,8 +5987,10 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters) {
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%group, 0");
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
+
 /* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too small a problem to fill a part of it. */
-static bool dync__wg_choose(dync__wg *w) {
+static bool dync__wg_choose(dync__wg *w)
+{
     const dync__gm *g = w->g;
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units, rows = (g->m + DYNC__WG_BM - 1) / DYNC__WG_BM;
     double best = 0;
@@ -5192,14 +6008,18 @@ static bool dync__wg_choose(dync__wg *w) {
     int64_t tiles = w->down * w->across * g->batches;
     return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 && tiles * w->cluster * 2 >= units;
 }
-DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g) {
+
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g)
+{
     dync__gm copy = *g;
     dync__wg w = {.g = &copy};
     if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
     w.depth = 128 / dync__dtype_info(g->dtype)->bytes;
     return dync__wg_choose(&w);
 }
-DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
+
+DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
+{
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);
     dync__wg w = {.g = g};
     char name[80];
@@ -5227,7 +6047,9 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
         dync__tile_label(t, "CONSUME");
         dync__wg_consumer(&w);
         dync__tile_label(t, "DONE");
-        if (w.cluster > 1) {                                 /* nobody leaves while others send to it; the lanes that did not load wait for the one that did */
+        /* nobody leaves while others send to it; the lanes that did not load wait for the one that
+         * did */
+        if (w.cluster > 1) {
             dync__ptx_line(&t->p, "bar.warp.sync 0xffffffff");
             dync__ptx_line(&t->p, "barrier.cluster.arrive.release.aligned");
             dync__ptx_line(&t->p, "barrier.cluster.wait.acquire.aligned");
@@ -5248,16 +6070,30 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
     return ok;
 }
 
-/* ==== cuda/conv_direct.c ======================================================================================== */
+/* ==== cuda/conv_direct.c =========================================================================== */
+/* cuda/conv_direct.c: convolutions of one channel to a group (depthwise), which are no products. After gemm_end.c, before gemm.c and conv.c.
+ *
+ * Forward: a thread computes as many neighbours of a row as are stored at once. For each row of the window it reads every column that one of them needs
+ * once: 3 x 3, four neighbours: 18 loads instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the order of the
+ * window; what follows is done on them. The data gradient of stride 1 is the same with the window turned.
+ * Data gradient of a longer stride: a thread computes a rectangle as high as the stride, and as wide as the stride or a multiple, so that which elements
+ * of the window meet which gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results.
+ * Weight gradient: a block has a channel, or some of its positions; a thread adds up for every element of the window at once, four positions side by
+ * side at a time. Threads are joined by shuffles and shared memory, blocks by a second launch, in a fixed order. */
+
 enum { DYNC__GMD_THREADS = 128 };
+
 /* to += register * by (b32, signed), in 64 bits */
-static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by) {
+static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by)
+{
     const char *wide = dync__ptx_temp(&g->t.p, "s64");
     dync__ptx_line(&g->t.p, "cvt.s64.s32 %s, %s", wide, number);
     dync__ptx_line(&g->t.p, "mad.lo.s64 %s, %s, %lld, %s", to, wide, (long long)by, to);
 }
+
 /* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of %channel. */
-static void dync__gmd_begin(dync__gm *g, const char *channel) {
+static void dync__gmd_begin(dync__gm *g, const char *channel)
+{
     const dync__gm_window *w = g->window_of;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
@@ -5268,8 +6104,10 @@ static void dync__gmd_begin(dync__gm *g, const char *channel) {
     dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
 }
+
 /* Which results: %lin the first one's number, its row, column, channel and image; addresses of what they see first. */
-static void dync__gmd_place(dync__gm *g, int vec) {
+static void dync__gmd_place(dync__gm *g, int vec)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx_reg(&t->p, "pred", "%out");
@@ -5288,8 +6126,10 @@ static void dync__gmd_place(dync__gm *g, int vec) {
     dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
     dync__gmd_begin(g, "%from");
 }
+
 /* One row of the window: the columns that are seen, the weights, the multiplications. */
-static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, int64_t columns) {
+static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, int64_t columns)
+{
     const dync__gm_window *w = g->window_of;
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
@@ -5317,7 +6157,9 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
             dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v, (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
     }
 }
-static void dync__gmd_forward(dync__gm *g) {
+
+static void dync__gmd_forward(dync__gm *g)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     bool seen[DYNC__GMD_COLUMNS] = {false};
@@ -5346,19 +6188,26 @@ static void dync__gmd_forward(dync__gm *g) {
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
     dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
 }
+
+/* ---- data gradient of a stride --------------------------------------------------------------- */
+
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
     int wide;                            /* columns of a thread's rectangle */
     int64_t low[2], n[2];                /* of the gradients that it sees: the first, counted from its own, and how many */
     bool loaded[64];                     /* elements of the window */
 } dync__gmd_back;
+
 /* The gradient that element k of the window, in dim i, meets in row or column `at` of the rectangle, counted from low; -1 none. */
-static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64_t k) {
+static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64_t k)
+{
     int64_t place = at + b->w->p[i] - k * b->w->d[i];
     return place % b->w->s[i] ? -1 : place / b->w->s[i] - b->low[i];
 }
+
 /* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of threads. */
-static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b) {
+static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
+{
     const dync__gm_window *w = b->w;
     dync__tile *t = &g->t;
     int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
@@ -5378,8 +6227,10 @@ static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b) {
     dync__gmd_begin(g, "%channel");
     return all;
 }
+
 /* acc += gradient (y, x) * the element of the window, which is loaded when it is first met */
-static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc, int64_t y, int64_t x) {
+static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc, int64_t y, int64_t x)
+{
     const dync__gm_window *w = b->w;
     const char *type = dync__ptx_type(g->compute);
     char name[24], at[40];
@@ -5392,8 +6243,10 @@ static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64
     }
     dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y, (long long)x, name, acc);
 }
+
 /* Row y of the gradients: what of it is met is loaded, then multiplied. */
-static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y) {
+static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
+{
     const dync__gm_window *w = b->w;
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
@@ -5421,7 +6274,9 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y) {
                     dync__gmd_back_tap(g, b, ky, kx, (int)(r * b->wide + c), y, x);
                 }
 }
-static void dync__gmd_backward(dync__gm *g) {
+
+static void dync__gmd_backward(dync__gm *g)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__gmd_back b = {.w = w};
@@ -5465,13 +6320,20 @@ static void dync__gmd_backward(dync__gm *g) {
     dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
     dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
 }
-DYNC__FN void dync__gm_direct(dync__gm *g) {
+
+DYNC__FN void dync__gm_direct(dync__gm *g)
+{
     if (g->window_of->back) dync__gmd_backward(g);
     else dync__gmd_forward(g);
 }
+
+/* ---- weight gradient ------------------------------------------------------------------------- */
+
 enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
+
 /* The thread's positions: %item, of %stop; acc += gradient * x for every element of the window. */
-static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys) {
+static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
@@ -5544,14 +6406,17 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     dync__ptx_line(p, "bra NEXT");
     dync__tile_label(t, "DONE");
 }
+
 /* name, of all lanes of the warp added up, in each; the scratch registers it takes. */
-static void dync__gmd_warp_regs(dync__gm *g) {
+static void dync__gmd_warp_regs(dync__gm *g)
+{
     dync__ptx_reg(&g->t.p, dync__ptx_type(g->compute), "%sum");
     dync__ptx_reg(&g->t.p, dync__ptx_type(g->compute), "%other");
     dync__ptx_reg(&g->t.p, "b32", "%low");
     dync__ptx_reg(&g->t.p, "b32", "%high");
 }
-static void dync__gmd_warp_sum(dync__gm *g, const char *name) {
+static void dync__gmd_warp_sum(dync__gm *g, const char *name)
+{
     dync__ptx *p = &g->t.p;
     bool wide = g->compute == DYNC_F64;
     for (int distance = 16; distance > 0; distance /= 2) {
@@ -5562,8 +6427,10 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name) {
         dync__ptx_line(p, "add.rn.%s %s, %s, %%other", dync__ptx_type(g->compute), name, name);
     }
 }
+
 /* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave. */
-static void dync__gmd_weight_join(dync__gm *g, int taps) {
+static void dync__gmd_weight_join(dync__gm *g, int taps)
+{
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     const char *type = dync__ptx_type(g->compute);
@@ -5589,8 +6456,10 @@ static void dync__gmd_weight_join(dync__gm *g, int taps) {
         dync__ptx_line(p, "add.rn.%s %%sum, %%sum, %%other", type);
     }
 }
+
 /* The place of element `tap` (u32) of channel `channel` in the result: %to; %sum goes there. */
-static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *channel) {
+static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *channel)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
@@ -5602,7 +6471,9 @@ static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *chann
     dync__gmd_add(g, "%to", "%kx", w->w[3] * bytes);
     dync__tile_store(t, g->dtype, "%to", "%sum", "");
 }
-DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf) {
+
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf)
+{
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
@@ -5627,7 +6498,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     for (int q = 0; q < taps; q++) dync__ptx_line(p, "mov.b%d %%acc%d, 0", 8 * bytes, q);
     dync__gmd_weight_loop(g, groups, ys);
     dync__gmd_weight_join(g, taps);
-    if (parts > 1) {                                         /* partial sums [channel, element][part] */
+    /* partial sums [channel, element][part] */
+    if (parts > 1) {
         t->out.scratch_bytes = w->o * taps * parts * bytes;
         dync__tile_scratch(t);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %d, %%thr", taps);
@@ -5639,7 +6511,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     }
     dync__tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
     if (parts == 1) return dync__tile_end(t, code, buf);
-    dync__tile_next(t);                                      /* a warp an element: lanes take its parts in turn */
+    /* a warp an element: lanes take its parts in turn */
+    dync__tile_next(t);
     dync__ptx_reg(p, "pred", "%out");
     dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%me, %lld", (long long)(w->o * taps));
@@ -5666,37 +6539,58 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     return dync__tile_end(t, code, buf);
 }
 
-/* ==== cuda/gemm.c =============================================================================================== */
+/* ==== cuda/gemm.c ================================================================================== */
+/* cuda/gemm.c: matrix products of a plan on a GPU: the problem behind a kernel call, the choice of tile and splits, the texts. After gemm_end.c,
+ * before launch.c. The plain form is a loop kernel (loops.c): small products, one row or column that gemm_thin.c does not
+ * take, bool, and sizes beyond 30 bits stay there.
+ *
+ * A choice costs, in clocks of a multiprocessor,
+ *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1: JOIN + bytes of partial sums / BYTES)
+ * where waves = ceil(tiles * splits * batches / multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
+ * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what its warps read from shared memory for each
+ * multiplication (64 x 64 to a warp: 1/32 word; 32 x 32: 1/16). They are estimates until bench/gpu has run. */
+
 static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
-    {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+    /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+    {{128, 256, 256, 3, 92},
      {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
      {128, 64, 128, 3, 70},              /* 64 x 32 */
      {64, 128, 128, 3, 70},              /* 32 x 64 */
      {64, 64, 128, 4, 52},               /* 32 x 32: 64 KiB */
-     {128, 128, 256, 3, 74}},            /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
+     /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
+     {128, 128, 256, 3, 74}},
     /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
     {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
-enum { DYNC__GM_HELD = 144 };            /* registers of a thread for sums and for what is loaded to be made something */
+/* registers of a thread for sums and for what is loaded to be made something */
+enum { DYNC__GM_HELD = 144 };
 enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256, DYNC__GM_WGMMA = 1800 };
+
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
-DYNC__FN int dync__gm_shared_most(const dync__gm *g) {
+DYNC__FN int dync__gm_shared_most(const dync__gm *g)
+{
     const dync__cuda_unit *u = dync__cuda_unit_of(g->device >> 8);
     int cc = u->major * 10 + u->minor;
     return 1024 * (cc == 80 || cc == 87 ? 163 : cc == 86 || cc == 89 || cc >= 120 ? 99 : 227);
 }
-static double dync__gm_rate(const dync__gm *g) {
+
+static double dync__gm_rate(const dync__gm *g)
+{
     if (g->kind >= 0) return g->kind == DYNC__TILE_TF32 ? 512 : g->kind >= DYNC__TILE_S8 ? 2048 : 1024;
     return g->compute == DYNC_F64 ? 32 : g->compute == DYNC_I64 ? 12 : 64;
 }
-static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits, int64_t chunk) {
+
+static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits, int64_t chunk)
+{
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
     double waves = (double)((tiles + units - 1) / units), join = 0;
     if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
     return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100) + dync__gm_pre_cost(g, t, chunk)) + join;
 }
+
 /* The clocks that it takes. */
-static double dync__gm_choose(dync__gm *g) {
+static double dync__gm_choose(dync__gm *g)
+{
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
     g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
@@ -5705,7 +6599,8 @@ static double dync__gm_choose(dync__gm *g) {
         int held = dync__gm_pre_words(g, &t);
         if (g->kind < 0 && wide != (i == 4)) continue;
         if (held && i != 4 && held + t.m * t.n / t.threads > DYNC__GM_HELD) continue;
-        if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+        /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+        if (g->kind >= 0) {
             if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
             if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
         }
@@ -5723,17 +6618,23 @@ static double dync__gm_choose(dync__gm *g) {
     }
     return best;
 }
+
+/* ---- the problem ----------------------------------------------------------------------------- */
+
 /* Are steps of `stride` elements, and those from batch to batch, on boundaries of 16 bytes? */
-static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride) {
+static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride)
+{
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     if (stride * bytes % 16) return false;
     for (int d = 0; d < g->n_batch; d++)
         if (g->batch[d] > 1 && s->batch[d] * bytes % 16) return false;
     return true;
 }
+
 /* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and depths of a tile beyond
  * the operand, have addresses on a boundary too. */
-static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
+static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
+{
     if (g->k == 1 && !s->gather) s->step = 0;
     if (lines == 1 && !s->gather) s->line = 0;
     bool tensor = g->kind >= 0 || g->thin, plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
@@ -5750,7 +6651,9 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
     if (tensor && along) s->how = DYNC__GM_ALONG;
     else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
 }
-static void dync__gm_swap(dync__gm *g) {
+
+static void dync__gm_swap(dync__gm *g)
+{
     dync__gm_side a = g->side[0];
     int64_t m = g->m;
     g->side[0] = g->side[1];
@@ -5759,8 +6662,10 @@ static void dync__gm_swap(dync__gm *g) {
     g->n = m;
     g->swapped = !g->swapped;
 }
+
 /* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are the fewer. */
-static bool dync__gm_make_thin(dync__gm *g) {
+static bool dync__gm_make_thin(dync__gm *g)
+{
     bool swap = g->n < g->m;
     if (g->scalar || g->window_of || g->side[0].gather || g->side[1].gather) return false;
     if (swap) dync__gm_swap(g);
@@ -5770,8 +6675,10 @@ static bool dync__gm_make_thin(dync__gm *g) {
     if (swap) dync__gm_swap(g);
     return g->thin = false;
 }
+
 /* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
-static void dync__gm_fold(dync__gm *g) {
+static void dync__gm_fold(dync__gm *g)
+{
     while (g->n_batch > 0) {
         int d = g->n_batch - 1;
         if (g->batch[d] > 1 && (g->side[1].batch[d] != 0 || (g->m > 1 && g->side[0].batch[d] != g->m * g->side[0].line))) return;
@@ -5781,7 +6688,9 @@ static void dync__gm_fold(dync__gm *g) {
         g->n_batch--;
     }
 }
-static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call) {
+
+static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call)
+{
     const dync__operand *y = &call->operand[call->n - 1];
     int rank = y->lay.ndim;
     memset(g, 0, sizeof *g);
@@ -5811,17 +6720,25 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
            (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
 }
+
+/* ---- what is done to the results ------------------------------------------------------------- */
+
 /* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
-DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear) {
+DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
+{
     g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
     return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
 }
-DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *stride, int value) {
+
+DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *stride, int value)
+{
     int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
     return dync__lb_op(b, DYNC__P_add, value, dync__lb_cast(b, v, g->compute), -1);
 }
+
 /* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
-static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value) {
+static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value)
+{
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     int rank = bias->lay.ndim;
     for (int d = 0; d < b->k->n_dims; d++) {
@@ -5833,7 +6750,9 @@ static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *b
     *value = dync__gm_biased(g, b, bias, stride, *value);
     return true;
 }
-DYNC__FN void dync__gm_loops_of(dync__gm_loops *l, const dync__kernel *k) {
+
+DYNC__FN void dync__gm_loops_of(dync__gm_loops *l, const dync__kernel *k)
+{
     int64_t next = 1;
     l->n = k->n_dims;
     for (int d = l->n - 1; d >= 0; d--) {
@@ -5844,7 +6763,9 @@ DYNC__FN void dync__gm_loops_of(dync__gm_loops *l, const dync__kernel *k) {
         next *= k->extent[d];
     }
 }
-DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at) {
+
+DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at)
+{
     for (int d = 0; d < l->n && l->n < DYNC__LOOP_MAX_DIMS; d++) {
         int64_t inner = at / l->place[d];
         if (l->place[d] >= at || at % l->place[d] || l->extent[d] <= inner || l->extent[d] % inner) continue;
@@ -5860,14 +6781,18 @@ DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at) {
         l->place[d] = l->sum[d] = l->place[d] * inner;
     }
 }
+
 /* The epilogue over sums: that of matmul and addmm. */
-static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep) {
+static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep)
+{
     dync__gm_loops l;
     dync__gm_loops_of(&l, k);
     dync__gm_cut(&l, g->n);
     return dync__gm_end_over(g, call, k, keep, &l, NULL);
 }
-DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep, const dync__gm_loops *l, const int64_t *bias) {
+
+DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep, const dync__gm_loops *l, const int64_t *bias)
+{
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__operand *c = &call->operand[call->n - 1];
     dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, l->n, l->extent);
@@ -5905,8 +6830,10 @@ DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync
     g->end = e;
     return !e->failed;
 }
+
 /* No epilogue: the sums, with bias, to c. */
-static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call) {
+static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
+{
     const dync__operand *c = &call->operand[call->n - 1];
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, next = 1;
     dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, c->lay.ndim, c->lay.shape);
@@ -5923,8 +6850,12 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call) {
     g->end = e;
     return !e->failed;
 }
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
 /* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
-static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s) {
+static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s)
+{
     dync__gm_side *side = &g->side[s];
     int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
     bool by_line = side->step == 1 || side->line != 1 || bytes != 2;
@@ -5951,9 +6882,12 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcal
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
     return s ? dync__cuda_add_pack(code, k, call, s, temp) : dync__cuda_add_loop(code, k);
 }
+
 DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->window_of; }
+
 /* The launches of what was chosen. */
-static void dync__gm_write(dync__gm *g) {
+static void dync__gm_write(dync__gm *g)
+{
     dync__tile *t = &g->t;
     char name[80];
     if (g->splits > 1) {
@@ -5975,20 +6909,26 @@ static void dync__gm_write(dync__gm *g) {
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
 }
+
 /* How the sides come, tile and splits. */
-static double dync__gm_plan(dync__gm *g, bool may_be_thin) {
+static double dync__gm_plan(dync__gm *g, bool may_be_thin)
+{
     bool thin = may_be_thin && dync__gm_make_thin(g);
     for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
     if (thin) dync__gm_thin_choose(g);
     return thin || g->window_of ? 0 : dync__gm_choose(g);
 }
-static void dync__gm_pre_checks(dync__gm *g, int s) {
+
+static void dync__gm_pre_checks(dync__gm *g, int s)
+{
     const dync__ptx *p = &g->side[s].pre->p;
     for (int i = 0; i < p->n_checks; i++)
         if (g->t.out.n_checks < DYNC__PTX_CHECKS) g->t.out.check[g->t.out.n_checks++] = p->check[i];
         else g->t.p.failed = true;
 }
-DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
+
+DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
+{
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__tile *t = &g->t;
     int kind = g->kind;
@@ -6014,8 +6954,10 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
     dync__str_free(&out->text);
     return dync__fail_memory(0);
 }
+
 /* Is k better done to an operand on its way than by a launch before? Thin products read the long side once, and the short one by every block. */
-static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s) {
+static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s)
+{
     for (int i = 0; i < k->inst.n; i++) {
         int prim = k->inst.at[i].prim;
         if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce || prim == DYNC__P_random) return false;
@@ -6040,8 +6982,10 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
     dync__arena_free(&code.arena);
     return ok;
 }
+
 /* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
-static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k) {
+static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k)
+{
     dync__cuda_code code = {.device = device};
     dync__gm g;
     bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
@@ -6052,7 +6996,9 @@ static bool dync__gm_takes_result(int device, const dync__kcall *call, const dyn
     dync__arena_free(&code.arena);
     return ok;
 }
-DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k) {
+
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
+{
     int operand = -1, stores = 0, reads = 0;
     for (int i = 0; i < k->inst.n; i++) {
         if (k->inst.at[i].prim != DYNC__P_store) continue;
@@ -6063,7 +7009,9 @@ DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__ker
     if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
     return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand) ? 1 + operand : -1;
 }
-DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
+
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+{
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
     *done = false;
     if (!g) return DYNC_ERR_MEMORY;
@@ -6079,7 +7027,9 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
-DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end) {
+
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end)
+{
     int32_t buf[64];
     for (int s = 0; s < 2; s++)
         if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
@@ -6096,10 +7046,24 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ==== cuda/conv.c =============================================================================================== */
+/* ==== cuda/conv.c ================================================================================== */
+/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop nests are the plain form: other dtypes, arrays
+ * of 2^31 elements and what is too small.
+ *
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product; rows x columns, summed over:
+ *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
+ *   data gradient   w [C/g, taps of channels of y]   gy [taps of channels, pixels of x]      -> gx   a product for each remainder by the stride
+ *   weight gradient gy [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over blocks, joined in order
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16 bytes at a time from arrays whose channels are
+ * neighbours: those that lie so are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
+ * element. A window of one element without padding and stride is a plain product of planes.
+ * One channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the window.
+ * Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed convolution). */
+
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;   /* pre: makes it; or NULL */
+/* pre: makes it; or NULL */
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
@@ -6109,9 +7073,12 @@ typedef struct dync__cuv {
     bool halves, by_image;                   /* by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
+
 static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
 static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
-static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
+
+static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
+{
     bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
     int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
     memset(v, 0, sizeof *v);
@@ -6145,8 +7112,12 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
 /* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
-static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all) {
+static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all)
+{
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
     bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
     for (int i = 3; i >= 0; i--) {
@@ -6157,8 +7128,10 @@ static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, co
     *all = next;
     return well;
 }
+
 /* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in memory of strides `to`. False: one is of several dims. */
-static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l) {
+static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
+{
     int64_t all = 1, made = 1;
     dync__gm_loops_of(l, a->pre->k);
     for (int i = 0; i < l->n; i++) made *= l->extent[i];
@@ -6177,8 +7150,10 @@ static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dy
     }
     return all == made && a->offset == a->pre->offset;
 }
+
 /* What makes the array makes it as it is packed. */
-static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, const int64_t *to) {
+static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, const int64_t *to)
+{
     dync__gm_loops l;
     const dync__gm_pre *pre = a->pre;
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
@@ -6207,8 +7182,10 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
     }
     return true;
 }
+
 /* The array's dims in this order, on boundaries: as it lies, or copied. */
-static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
+static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
+{
     int64_t to[4], stride[4], extent[4], all;
     if (dync__cuv_lies_well(v, a, order, to, &all)) return true;
     int temp = dync__cuda_add_temp(v->code, all * dync__dtype_info(v->dtype)->bytes);
@@ -6234,18 +7211,26 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
     dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
     return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
-static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x) {
+
+/* ---- sides ----------------------------------------------------------------------------------- */
+
+static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
+{
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
+
 /* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
-static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right) {
+static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
+{
     if (!last) g->digit[part][g->n[part]++] = channels;
     g->digit[part][g->n[part]++] = down;
     g->digit[part][g->n[part]++] = right;
     if (last) g->digit[part][g->n[part]++] = channels;
 }
+
 /* Digits that walk memory evenly are one. */
-static void dync__cuv_merge(dync__gm_gather *g) {
+static void dync__cuv_merge(dync__gm_gather *g)
+{
     for (int part = 0; part < 2; part++) {
         int n = 0;
         dync__gm_digit *at = g->digit[part];
@@ -6259,8 +7244,10 @@ static void dync__cuv_merge(dync__gm_gather *g) {
         g->n[part] = n;
     }
 }
+
 /* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
-static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset) {
+static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
+{
     dync__gm_side *side = &g->side[s];
     dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
     if (!own) return false;
@@ -6282,7 +7269,8 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     }
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
-    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {   /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
+    /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
+    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)
@@ -6293,7 +7281,11 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     side->gather = own;
     return true;
 }
-static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k) {
+
+/* ---- the product ----------------------------------------------------------------------------- */
+
+static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
+{
     dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
     if (!g) return NULL;
     memset(g, 0, sizeof *g);
@@ -6309,8 +7301,10 @@ static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k
     g->batches = g->batch[0] = v->groups;
     return g;
 }
+
 /* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
-static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias) {
+static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
+{
     int64_t linear[8], next = 1;
     const dync__operand *out = &v->call->operand[v->out];
     dync__kernel *e = dync__kernel_new(g->arena, v->call->row->name, 0, n, extent);
@@ -6328,9 +7322,11 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
     if (e->failed) return DYNC_ERR_MEMORY;
     return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
+
 /* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
  * planes and images, so that each is of one of them. */
-static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g) {
+static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
+{
     dync__gm_loops l, r;
     int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1], all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
     dync__gm_loops_of(&l, v->end->k);
@@ -6353,8 +7349,10 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g) {
         }
     return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
 }
+
 /* The sums of forward to y, with bias and what follows. */
-static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g) {
+static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
+{
     if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
     bool biased = v->call->n == 4;
     int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
@@ -6365,8 +7363,10 @@ static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g) {
     return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
                          biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
 }
+
 /* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy by the window turned. */
-static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
+static dync_status dync__cuv_direct(dync__cuv *v, bool input)
+{
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
     dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
@@ -6395,7 +7395,9 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
     if (!input) return dync__cuv_finish(v, g);
     return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
 }
-static dync_status dync__cuv_direct_weight(dync__cuv *v) {
+
+static dync_status dync__cuv_direct_weight(dync__cuv *v)
+{
     dync__gm *g = dync__cuv_product(v, v->w.shape[0], v->y.shape[3], 1);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     const int32_t buf[3] = {v->x.id, v->y.id, v->w.id};
@@ -6411,15 +7413,21 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v) {
     g->side[1].offset = v->x.offset;
     return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
+
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
-static bool dync__cuv_is_direct(const dync__cuv *v, int kind) {
+static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
+{
     int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
     if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
-    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;       /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;
     return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
+
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
-static dync_status dync__cuv_forward(dync__cuv *v) {
+
+static dync_status dync__cuv_forward(dync__cuv *v)
+{
     const int64_t *xs = v->x.stride, *ws = v->w.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
     bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
@@ -6452,9 +7460,13 @@ static dync_status dync__cuv_forward(dync__cuv *v) {
     if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
     return dync__cuv_finish(v, g);
 }
+
+/* ---- data gradient --------------------------------------------------------------------------- */
+
 /* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
 typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
-static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r) {
+static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
+{
     int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
     dync__cuv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
     for (int64_t k = 0; k < kernel; k++) {
@@ -6467,7 +7479,9 @@ static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
     t.back = t.step * d / s;
     return t;
 }
-static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset) {
+
+static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
+{
     dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     if (!k) return DYNC_ERR_MEMORY;
@@ -6475,7 +7489,9 @@ static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const in
                    dync__lb_f(&b, dync__dtype_info(v->dtype)->compute, 0));
     return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool last) {
+
+static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool last)
+{
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
     dync__cuv_taps ty = dync__cuv_taps_of(v, 0, ry), tx = dync__cuv_taps_of(v, 1, rx);
     int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
@@ -6503,14 +7519,20 @@ static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool la
     if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
     return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
 }
-static dync_status dync__cuv_input(dync__cuv *v) {
+
+static dync_status dync__cuv_input(dync__cuv *v)
+{
     static const int by_output[4] = {1, 2, 3, 0};
     bool last = v->halves && v->go % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
     for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
     return DYNC_OK;
 }
-static dync_status dync__cuv_weight(dync__cuv *v) {
+
+/* ---- weight gradient ------------------------------------------------------------------------- */
+
+static dync_status dync__cuv_weight(dync__cuv *v)
+{
     bool last = v->halves && v->gc % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
@@ -6539,12 +7561,16 @@ static dync_status dync__cuv_weight(dync__cuv *v) {
         return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
     return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
 }
+
 /* Worth a tile's trouble: several rows and columns, and work. */
-static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k) {
+static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
+{
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
+
 /* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same, directly. */
-static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
+static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
+{
     int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
                call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
@@ -6553,13 +7579,16 @@ static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall
         return kind + 3;
     }
     int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
-    if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;      /* loops.c unrolls the window */
+    /* loops.c unrolls the window */
+    if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
     bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
               dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
     return is ? kind : 0;
 }
-DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end) {
+
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end)
+{
     dync__cuv v;
     dync__cuda_end e = {.k = end};
     int kind = dync__cuv_kind(&v, code, call);
@@ -6568,8 +7597,10 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
     dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
     return g && dync__cuv_end_of(&v, g);
 }
+
 /* Does the convolution rather make x or w itself? On the way into the packed array always; else it is made again for every tap and tile. */
-DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s) {
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s)
+{
     dync__cuv v;
     dync__gm_loops l;
     int64_t to[4], all;
@@ -6583,7 +7614,9 @@ DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcal
     double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)), units = dync__cuda_unit_of(code->device >> 8)->units;
     return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units, 0, (double)all);
 }
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
+
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+{
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
@@ -6600,7 +7633,13 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }
 
-/* ==== cuda/loops.c ============================================================================================== */
+/* ==== cuda/loops.c ================================================================================= */
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
+ * gradients, pooling. Before calls.c, which has faster texts for some and the rest.
+ *
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
+ * picture are read at its beginning and replaced by a neutral value. */
+
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
 typedef struct dync__cl {               /* a loop kernel in the making */
     dync__lb b;
@@ -6610,11 +7649,15 @@ typedef struct dync__cl {               /* a loop kernel in the making */
     int n;                               /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
-static int dync__cl_loop(dync__cl *c, int64_t extent) {
+
+static int dync__cl_loop(dync__cl *c, int64_t extent)
+{
     c->extent[c->n] = extent;
     return c->n++;
 }
-static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer) {
+
+static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
+{
     c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
     if (!c->k) {
         c->k = &c->none;
@@ -6626,19 +7669,24 @@ static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer) {
     c->b.section = 1;
     c->b.origin = c->call->row->name;
 }
+
 /* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
-static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times) {
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
+{
     int64_t stride[DYNC__CL_DIMS] = {0};
     for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
     return dync__kernel_access(c->k, o->lay.offset, stride);
 }
-static int dync__cl_buf(dync__cl *c, int operand, int mode) {
+static int dync__cl_buf(dync__cl *c, int operand, int mode)
+{
     return dync__kernel_buf(c->k, operand, c->call->operand[operand].dtype, mode, -1, NULL);
 }
-static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type) {
+static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
+{
     return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
 }
-static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value) {
+static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
+{
     const dync__operand *o = &c->call->operand[operand];
     value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
     dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
@@ -6646,19 +7694,25 @@ static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value
 static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
 static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
 static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
+
 /* offset + sum of coefficient * loop, as I64 */
-static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2) {
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
+{
     int64_t stride[DYNC__CL_DIMS] = {0};
     stride[loop1] += by1;
     stride[loop2] += by2;
     return dync__lb_index(&c->b, dync__kernel_access(c->k, offset, stride));
 }
+
 /* 0 <= x < n */
-static int dync__cl_inside(dync__cl *c, int x, int64_t n) {
+static int dync__cl_inside(dync__cl *c, int x, int64_t n)
+{
     return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
 }
+
 /* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
-static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other) {
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
+{
     const dync__operand *o = &c->call->operand[operand];
     int n = o->lay.ndim;
     int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
@@ -6667,11 +7721,18 @@ static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, i
     int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, o, pairs, NULL), at);
     return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
 }
+
 static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
-static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code) {
+
+static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
+{
     return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias) {
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
+{
     dync__cl c = {.call = call};
     int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
     int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
@@ -6683,7 +7744,8 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
         y[n_y++] = loop, y[n_y++] = d;
     }
     int64_t depth = call->operand[0].lay.shape[rank - 1];
-    if (depth == 0) {                                        /* nothing to add up: a product of empty rows */
+    /* nothing to add up: a product of empty rows */
+    if (depth == 0) {
         y[n_y] = -1;
         dync__cl_begin(&c, code, 0);
         int nothing = dync__lb_cast(&c.b, dync__lb_i(&c.b, DYNC_I32, 0), type);
@@ -6700,11 +7762,16 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     dync__cl_store(&c, out, y, sum);
     return dync__cl_finish(&c, code);
 }
+
+/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ---------------------------------- */
+
 /* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
 enum { DYNC__CL_WINDOW = 64 };
 static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
+
 /* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times that of w; -1: nothing yet. */
-static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok) {
+static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok)
+{
     dync__kcall here = *call;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
     dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
@@ -6715,7 +7782,9 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
     c->call = call;
     return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
 }
-static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
@@ -6725,7 +7794,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
-    dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
+    /* channels as group and channel of it: a stride for the group */
+    dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
@@ -6753,8 +7823,10 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     dync__cl_store(&c, out, at_y, sum);
     return dync__cl_finish(&c, code);
 }
+
 /* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
-static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok) {
+static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
+{
     if (stride == 1) {
         *ok = dync__cl_inside(c, from, n);
         return from;
@@ -6765,7 +7837,9 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
     *ok = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_inside(c, whole, n));
     return whole;
 }
-static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
@@ -6796,7 +7870,9 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     dync__cl_store(&c, 2, at_x, sum);
     return dync__cl_finish(&c, code);
 }
-static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
@@ -6817,8 +7893,12 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
 }
+
+/* ---- pooling: x [.., H, W] y [.., OH, OW] ---------------------------------------------------- */
+
 /* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
-static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x) {
+static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
+{
     int n = 0, rank = out->lay.ndim;
     for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
     *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
@@ -6826,9 +7906,12 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
     pairs[n] = -1;
     return n;
 }
+
 /* A window over the last two dims of `in`: loops, and the place that the inner ones point at. */
 typedef struct dync__cl_pool { int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type; int64_t h, w; } dync__cl_pool;
-static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right) {
+
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right)
+{
     const int64_t *t = c->call->attr;
     const dync__operand *in = &c->call->operand[0];
     dync__cl_pool p = {.rank = in->lay.ndim, .type = dync__cl_working(in->dtype)};
@@ -6842,13 +7925,17 @@ static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int
     p.ok = dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
     return p;
 }
+
 /* From here on the pairs are those of the result. */
-static void dync__cl_pool_result(dync__cl_pool *p) {
+static void dync__cl_pool_result(dync__cl_pool *p)
+{
     int more[] = {p->oy, p->rank - 2, p->ox, p->rank - 1, -1};
     memcpy(p->pairs + p->n, more, sizeof more);
 }
+
 /* The greatest, then the first place that holds it, or the last NaN. */
-static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call) {
+static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
     int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, dync__lb_f(&c.b, p.type, -HUGE_VAL));
@@ -6866,8 +7953,10 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl_store(&c, 2, p.pairs, index);
     return dync__cl_finish(&c, code);
 }
+
 /* What the average over the window at oy, ox divides by; both I64. */
-static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w) {
+static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
+{
     const int64_t *t = c->call->attr;
     int size[2];
     if (t[8]) return dync__cl_i(c, t[8]);
@@ -6880,7 +7969,9 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w) {
     }
     return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
 }
-static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
     int zero = dync__lb_f(&c.b, p.type, 0);
@@ -6891,7 +7982,9 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl_store(&c, 1, p.pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, p.type, 0)));
     return dync__cl_finish(&c, code);
 }
-static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
@@ -6909,7 +8002,11 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
-DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     *done = true;
     for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
@@ -6926,7 +8023,10 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     return DYNC_OK;
 }
 
-/* ==== cuda/attention_plain.c ==================================================================================== */
+/* ==== cuda/attention_plain.c ======================================================================= */
+/* cuda/attention_plain.c: attention and its gradients as loop kernels, scores in memory: heads wider than 256, F64, and the form that the others
+ * are tested against. After loops.c, before attention.c. The same numbers as kernel/attention.c: a query that sees nothing gives zeros. */
+
 /* An operand and the buffer that it is in. */
 typedef struct dync__fap_array { dync__operand o; int buf; } dync__fap_array;
 typedef struct dync__fap {
@@ -6937,8 +8037,10 @@ typedef struct dync__fap {
     dync__kernel *k;
     dync__lb b;
 } dync__fap;
+
 /* Loops: the batch, then two over the result and, where n is 3, one that is added up over. */
-static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, int64_t e0, int64_t e1, int64_t e2) {
+static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, int64_t e0, int64_t e1, int64_t e2)
+{
     int64_t extent[DYNC__LOOP_MAX_DIMS], mine[3] = {e0, e1, e2};
     memcpy(extent, x->q->lay.shape, sizeof(int64_t) * (size_t)x->n_batch);
     memcpy(extent + x->n_batch, mine, sizeof mine);
@@ -6946,30 +8048,38 @@ static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, 
     x->b = (dync__lb){.k = x->k, .section = 1, .origin = "attention"};
     return x->k != NULL;
 }
+
 /* A matrix of the batch along two of the loops, or, loop1 -1, a column. */
-static int dync__fap_access(dync__fap *x, const dync__operand *o, int loop0, int loop1) {
+static int dync__fap_access(dync__fap *x, const dync__operand *o, int loop0, int loop1)
+{
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     memcpy(stride, o->lay.stride, sizeof(int64_t) * (size_t)x->n_batch);
     stride[x->n_batch + loop0] = o->lay.stride[x->n_batch];
     if (loop1 >= 0) stride[x->n_batch + loop1] = o->lay.stride[x->n_batch + 1];
     return dync__kernel_access(x->k, o->lay.offset, stride);
 }
-static int dync__fap_load(dync__fap *x, const dync__fap_array *a, int loop0, int loop1) {
+static int dync__fap_load(dync__fap *x, const dync__fap_array *a, int loop0, int loop1)
+{
     int v = dync__lb_load(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_IN, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1));
     return a->o.dtype == DYNC_BOOL ? v : dync__lb_cast(&x->b, v, x->type);
 }
-static void dync__fap_store(dync__fap *x, const dync__fap_array *a, int loop0, int loop1, int value) {
+static void dync__fap_store(dync__fap *x, const dync__fap_array *a, int loop0, int loop1, int value)
+{
     value = dync__lb_cast(&x->b, value, dync__dtype_info(a->o.dtype)->compute);
     dync__lb_store(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_OUT, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1), value);
 }
 static int dync__fap_op(dync__fap *x, int prim, int a, int b) { return dync__lb_op(&x->b, prim, a, b, -1); }
+
 /* 0 where x is -inf */
-static int dync__fap_finite(dync__fap *x, int v) {
+static int dync__fap_finite(dync__fap *x, int v)
+{
     int none = dync__fap_op(x, DYNC__P_eq, v, dync__lb_f(&x->b, x->type, -HUGE_VAL));
     return dync__lb_op(&x->b, DYNC__P_select, none, dync__lb_f(&x->b, x->type, 0), v);
 }
+
 static dync__fap_array dync__fap_operand(const dync__fap *x, int i) { return (dync__fap_array){x->call->operand[i], i}; }
-static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, int64_t e1) {
+static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, int64_t e1)
+{
     int64_t shape[DYNC_MAX_DIMS], mine[2] = {e0, e1}, count = 1;
     memcpy(shape, x->q->lay.shape, sizeof(int64_t) * (size_t)x->n_batch);
     memcpy(shape + x->n_batch, mine, sizeof(int64_t) * (size_t)n);
@@ -6978,8 +8088,10 @@ static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, 
     a->buf = dync__cuda_add_temp(x->code, count * dync__dtype_info(x->type)->bytes);
     return a->buf >= 0 && dync__layout_contiguous(&a->o.lay, x->n_batch + n, shape) == DYNC_OK;
 }
+
 /* The score of loops 0 and 1, behind a sum over loop 2; to be used in section 2. */
-static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__fap_array *k) {
+static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__fap_array *k)
+{
     const dync__kcall *call = x->call;
     double scale;
     memcpy(&scale, &call->attr[3], sizeof scale);
@@ -6999,16 +8111,20 @@ static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__f
     int seen = dync__fap_op(x, DYNC__P_le, dync__lb_i(&x->b, DYNC_I64, 0), dync__lb_index(&x->b, dync__kernel_access(x->k, 0, ahead)));
     return dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden);
 }
+
 /* out[loop 0, loop 1] = sum over loop 2 of a b, each along two of the loops; scaled by the attention's scale where asked for. */
 static bool dync__fap_product(dync__fap *x, const char *name, const dync__fap_array *out, int64_t inner, const dync__fap_array *a, int a0, int a1,
-                              const dync__fap_array *b, int b0, int b1) {
+                              const dync__fap_array *b, int b0, int b1)
+{
     if (!dync__fap_begin(x, name, 2, 3, out->o.lay.shape[x->n_batch], out->o.lay.shape[x->n_batch + 1], inner)) return false;
     int sum = dync__lb_reduce(&x->b, DYNC__R_SUM, dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, a, a0, a1), dync__fap_load(x, b, b0, b1)));
     x->b.section = 2;
     dync__fap_store(x, out, 0, 1, sum);
     return dync__cuda_add_loop(x->code, x->k);
 }
-static void dync__fap_open(dync__fap *x, dync__cuda_code *code, const dync__kcall *call, int first) {
+
+static void dync__fap_open(dync__fap *x, dync__cuda_code *code, const dync__kcall *call, int first)
+{
     memset(x, 0, sizeof *x);
     x->code = code;
     x->call = call;
@@ -7016,7 +8132,9 @@ static void dync__fap_open(dync__fap *x, dync__cuda_code *code, const dync__kcal
     x->n_batch = x->q->lay.ndim - 2;
     x->type = dync__dtype_info(x->q->dtype)->compute;
 }
-DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *call) {
+
+DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__fap x;
     dync__fap_open(&x, code, call, 0);
     dync__fap_array q = dync__fap_operand(&x, 0), k = dync__fap_operand(&x, 1), v = dync__fap_operand(&x, 2), y = dync__fap_operand(&x, 3), log = dync__fap_operand(&x, 4), s;
@@ -7040,7 +8158,9 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *ca
     if (!dync__cuda_add_loop(code, x.k)) return DYNC_ERR_MEMORY;
     return dync__fap_product(&x, "attention_values", &y, S, &w, 0, 2, &v, 2, 1) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call) {
+
+DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__fap x;
     double scale;
     memcpy(&scale, &call->attr[3], sizeof scale);
@@ -7067,18 +8187,31 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcal
     return ok ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ==== cuda/attention_tile.c ===================================================================================== */
+/* ==== cuda/attention_tile.c ======================================================================== */
+/* cuda/attention_tile.c: tiles in shared memory, accumulators and products of the attention kernels, by mma.sync or by fma (attention.h). After
+ * tile.c, before attention.c.
+ *
+ * Fragments of mma.sync: the scores' accumulators have the layout of operand a with twice the columns, so weights only change their format
+ * (FlashAttention-2: Dao 2023, arXiv:2307.08691). The fma form keeps rows x cols of both operands of 4 steps in registers. */
+
 enum { DYNC__FA_SIDE = 16 };             /* fma: threads side by side along the columns */
+
 /* A register's name: prefix, tile, suffix. */
-static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix) {
+static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix)
+{
     dync__format(to, 24, "%%%s_%s", x->name, suffix);
     return to;
 }
 static int64_t dync__fa_stride(const dync__fa *c, int width) { return (int64_t)width * c->bytes + 16; }
 static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes; }
+
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
 static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
-DYNC__FN void dync__fa_units(dync__fa *c) {
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__fa_units(dync__fa *c)
+{
     dync__ptx *p = &c->t.p;
     char name[24];
     dync__ptx_reg(p, "b32", "%rest");
@@ -7089,7 +8222,9 @@ DYNC__FN void dync__fa_units(dync__fa *c) {
         if (d) dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)c->q->lay.shape[d]);
     }
 }
-DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *o, int buf) {
+
+DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *o, int buf)
+{
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
     dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf, (long long)(o->lay.offset * bytes));
@@ -7100,9 +8235,11 @@ DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide, (long long)(o->lay.stride[d] * bytes), name);
     }
 }
+
 /* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows` rows a pass. */
 typedef struct dync__fa_walk { int unit, side, rows, across; } dync__fa_walk;
-static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x) {
+static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x)
+{
     dync__fa_walk w = {.unit = c->vec ? 16 / c->bytes : 1};
     int per_row = x->width / w.unit;
     w.side = DYNC__MIN(per_row, c->threads);
@@ -7110,7 +8247,9 @@ static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x)
     w.across = (per_row + w.side - 1) / w.side;
     return w;
 }
-DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row0) {
+
+DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row0)
+{
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24];
@@ -7119,8 +8258,10 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     if (x->stage) x->stage = (int)size;
     dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
     dync__fa_base(c, dync__fa_name(g, x, "g"), x->o, x->buf);
-    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);      /* row of the pass */
-    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);      /* unit of the row */
+    /* row of the pass */
+    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
+    /* unit of the row */
+    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
     dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
@@ -7133,7 +8274,9 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %d, %s", s, e, w.unit * c->bytes, s);
     if (x->stage) dync__tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
 }
-DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x) {
+
+DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
+{
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24], guard[32];
@@ -7177,7 +8320,9 @@ DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x) {
     dync__ptx_line(p, "add.s32 %s, %s, %s", s, s, y);
     dync__ptx_line(p, "neg.s32 %s, %s", y, y);
 }
-DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how) {
+
+DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
+{
     dync__ptx *p = &c->t.p;
     char name[24], suffix[2] = {how, 0}, row[24], column[24];
     long long stride = (long long)dync__fa_stride(c, x->width);
@@ -7189,14 +8334,16 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how) {
         else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
         return;
     }
-    if (how == 'n' && c->bytes == 4) {                       /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    if (how == 'n' && c->bytes == 4) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, 2 * stride, name);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, 4, %s", name, column, name);
         return;
     }
-    if (how == 'b') {                                        /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
+    /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
+    if (how == 'b') {
         dync__ptx_line(p, "and.b32 %s, %%lane, 7", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, 8, %s", row, column, row);
@@ -7209,18 +8356,25 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how) {
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, stride, name);
     dync__ptx_line(p, "mad.lo.s32 %s, %s, 16, %s", name, column, name);
 }
-DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how) {
+
+DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how)
+{
     dync__ptx *p = &c->t.p;
     char name[24], by[24], suffix[2] = {0};
     if (!x->stage) return;
-    dync__fa_name(by, x, "f");                               /* the writer has just turned, and turns back as they go on */
+    /* the writer has just turned, and turns back as they go on */
+    dync__fa_name(by, x, "f");
     for (; *how; how++) {
         suffix[0] = *how;
         dync__fa_name(name, x, suffix);
         dync__ptx_line(p, "add.s32 %s, %s, %s", name, name, by);
     }
 }
-DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int width, bool nn) {
+
+/* ---- accumulators ---------------------------------------------------------------------------- */
+
+DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int width, bool nn)
+{
     dync__fa_frag f = {.name = name, .vec = 1};
     f.rows = c->mma ? 2 * c->mt : c->rows / (c->threads / DYNC__FA_SIDE);
     f.cols = width / (c->mma ? 4 : DYNC__FA_SIDE);
@@ -7228,18 +8382,25 @@ DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int widt
     dync__tile_regs(&c->t, "f32", name, f.rows * f.cols);
     return f;
 }
-DYNC__FN const char *dync__fa_reg(dync__fa *c, const dync__fa_frag *f, int i, int j, char *name) {
+
+DYNC__FN const char *dync__fa_reg(dync__fa *c, const dync__fa_frag *f, int i, int j, char *name)
+{
     dync__format(name, 24, "%s%d", f->name, c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1) : i * f->cols + j);
     return name;
 }
 DYNC__FN int dync__fa_row(const dync__fa *c, int i) { return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE); }
-DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j) {
+DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j)
+{
     return c->mma ? j / 2 * 8 + (j & 1) : j / f->vec * DYNC__FA_SIDE * f->vec + j % f->vec;
 }
-DYNC__FN void dync__fa_zero(dync__fa *c, const dync__fa_frag *f) {
+
+DYNC__FN void dync__fa_zero(dync__fa *c, const dync__fa_frag *f)
+{
     for (int i = 0; i < f->rows * f->cols; i++) dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
 }
-DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int n) {
+
+DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int n)
+{
     dync__ptx *p = &c->t.p;
     for (int by = c->mma ? 2 : DYNC__FA_SIDE / 2; by; by /= 2)
         for (int i = 0; i < n; i++) {
@@ -7248,8 +8409,12 @@ DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int
             dync__ptx_line(p, "%s.f32 %s%d, %s%d, %s", op, name, i, name, i, other);
         }
 }
+
+/* ---- products -------------------------------------------------------------------------------- */
+
 /* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
-static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth) {
+static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth)
+{
     dync__ptx *p = &c->t.p;
     char acc[24], label[24];
     int each = nn ? f->vec : 1;
@@ -7284,11 +8449,15 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
     dync__ptx_line(p, "setp.gt.s32 %s, %s, 0", more, left);
     dync__ptx_line(p, "@%s bra %s", more, label);
 }
+
 /* tf32 rounds what it takes. */
-static void dync__fa_tf32(dync__fa *c, const char *reg, int n) {
+static void dync__fa_tf32(dync__fa *c, const char *reg, int n)
+{
     for (int i = 0; i < n && c->bytes == 4; i++) dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
 }
-DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b) {
+
+DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b)
+{
     char from_a[24], from_b[24];
     int64_t stride = dync__fa_stride(c, a->width);
     dync__fa_name(from_a, a, "a");
@@ -7310,7 +8479,9 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         }
     }
 }
-DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f) {
+
+DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
+{
     dync__ptx *p = &c->t.p;
     char low[24], high[24];
     if (!c->mma) {
@@ -7337,7 +8508,9 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f) {
                 dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in, (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
             }
 }
-DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *b) {
+
+DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *b)
+{
     char from[24];
     int64_t stride = dync__fa_stride(c, b->width);
     dync__fa_name(from, b, "n");
@@ -7359,7 +8532,11 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
                 for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
-DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit) {
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit)
+{
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o), column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
     int each = c->mma ? 2 : f->vec;
@@ -7399,11 +8576,25 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
         }
 }
 
-/* ==== cuda/attention_wgmma.c ==================================================================================== */
+/* ==== cuda/attention_wgmma.c ======================================================================= */
+/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128: wgmma on tiles that TMA brings. After attention.c's
+ * pieces (attention.h), whose masks, softmax and results it shares; before attention.c, which asks for it as the variant of a call.
+ *
+ * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each and go over tiles of 128 keys on their own, scores
+ * a tile ahead of values, so that exponentials are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages each, with a pair of mbarriers a stage: `full` (the bytes are there)
+ * and `empty` (both warpgroups are done with it). Scores are accumulators, weights operand a in registers; values are read across their rows.
+ *
+ *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes, 128-byte swizzle) by all rows of the tile
+ *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
+ * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3, arXiv:2407.08608. */
+
 enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
-enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };   /* mbarriers, from %bars on */
+/* mbarriers, from %bars on */
+enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };
+
 /* A map of the operand's rows, in boxes of 64 columns. */
-static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows) {
+static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows)
+{
     dync__ptx_map *m = &c->t.out.map[which];
     const int64_t *shape = o->lay.shape, *stride = o->lay.stride;
     int n = c->n_batch;
@@ -7420,7 +8611,9 @@ static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int row
     }
     return ok;
 }
-static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *parity) {
+
+static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *parity)
+{
     dync__ptx *p = &c->t.p;
     int label = p->n_labels++;
     const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
@@ -7429,8 +8622,10 @@ static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *p
     dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar, parity);
     dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
 }
+
 /* The boxes of a tile: rows from `row` on, to `to`; the barrier %full learns of them. */
-static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row, const char *to) {
+static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row, const char *to)
+{
     dync__ptx *p = &c->t.p;
     int boxes = (int)(o->lay.shape[c->n_batch + 1] + 63) / 64;
     char at[120];
@@ -7444,15 +8639,19 @@ static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int ro
                        i * rows * 128, which, at);
     }
 }
-static void dync__fw_next(dync__fa *c, const char *stage, const char *parity) {
+
+static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
+{
     dync__ptx *p = &c->t.p;
     dync__ptx_line(p, "add.u32 %s, %s, 1", stage, stage);
     dync__ptx_line(p, "setp.eq.u32 %%wrap, %s, %d", stage, DYNC__FW_STAGES);
     dync__ptx_line(p, "@%%wrap mov.u32 %s, 0", stage);
     dync__ptx_line(p, "@%%wrap xor.b32 %s, %s, 1", parity, parity);
 }
+
 /* Keys, then values of each tile into the ring. */
-static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3]) {
+static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3])
+{
     dync__ptx *p = &c->t.p;
     dync__tile_note(&c->t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
@@ -7476,8 +8675,10 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
     dync__ptx_line(p, "@%%more bra LOAD");
     dync__ptx_line(p, "bra DONE");
 }
+
 /* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart; lead: from 64 columns to the next, 0 along rows. */
-static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead) {
+static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
+{
     dync__ptx *p = &c->t.p;
     uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(lead ? lead >> 4 : 1) << 16;
     const char *low = dync__ptx_temp(p, "b32");
@@ -7487,8 +8688,10 @@ static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base,
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
     dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
 }
+
 /* One wgmma of 16 k's into all registers of f. */
-static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add, bool across) {
+static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add, bool across)
+{
     dync__ptx *p = &c->t.p;
     const char *in = dync__tile_kind_of(c->kind)->in;
     int n = f->cols * 4;
@@ -7496,15 +8699,19 @@ static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a
     for (int i = 1; i < n / 2; i++) dync__str_addf(&p->body, ", %s%d", f->name, i);
     dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false", across ? "" : ", 0", across);
 }
+
 /* Both of a stage's readers have done with it. */
-static void dync__fw_release(dync__fa *c, int bar, const char *stage) {
+static void dync__fw_release(dync__fa *c, int bar, const char *stage)
+{
     dync__ptx *p = &c->t.p;
     const char *at = dync__ptx_temp(p, "u32");
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
     dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
 }
+
 /* Begins scores = queries x keys of %stage. */
-static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes) {
+static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes)
+{
     dync__ptx *p = &c->t.p;
     dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
     dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes >> 4);
@@ -7517,8 +8724,10 @@ static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes
     }
     dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
 }
+
 /* Begins results += weights x values of %vstage. */
-static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes) {
+static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes)
+{
     dync__ptx *p = &c->t.p;
     char a[80];
     dync__fw_wait(c, DYNC__FW_V_FULL, "%vstage", "%vparity");
@@ -7532,8 +8741,10 @@ static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes
     }
     dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
 }
+
 /* Scores are one tile ahead of values: their exponentials are taken while the values of the tile before are multiplied. */
-static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3]) {
+static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
+{
     dync__ptx *p = &c->t.p;
     dync__tile_note(&c->t, "the other two: 64 queries each");
     dync__tile_label(&c->t, "CONSUME");
@@ -7578,8 +8789,10 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__fa_outputs(c, &o);
 }
+
 /* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for this call or device. */
-DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device) {
+DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
+{
     dync__ptx *p = &c->t.p;
     static const char *const words[] = {"%stage", "%parity", "%full", "%to"};
     int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3], bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_v};
@@ -7631,17 +8844,34 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device) {
     return true;
 }
 
-/* ==== cuda/attention.c ========================================================================================== */
+/* ==== cuda/attention.c ============================================================================= */
+/* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its gradients. After attention_tile.c, before calls.c.
+ *
+ *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of exponentials below it and the weighted
+ *              values, rescaled when a maximum of the warp moves. Keeps what the CPU's kernel keeps: the logarithm of the sum.
+ *              Few queries and many keys (decoding): the keys are cut over blocks, and a second launch joins their sums in order. Heads that
+ *              share keys and values (stride 0) are rows of one tile.
+ *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and
+ *              walk over queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a fixed order.
+ *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would not fit together.
+ * Exponentials are powers of two: factors of log2 e are part of the scale. Tiles that the diagonal hides are not visited; edges and masks are
+ * looked at only where there are any. Each text comes for memory on 16-byte boundaries (cp.async) and for any.
+ * Sources: Milakov & Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
+
 static const double dync__fa_log2e = 1.4426950408889634074;
 enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
-static void dync__fa_drop(dync__layout *lay, int d) {
+
+static void dync__fa_drop(dync__layout *lay, int d)
+{
     for (lay->ndim--; d < lay->ndim; d++) {
         lay->shape[d] = lay->shape[d + 1];
         lay->stride[d] = lay->stride[d + 1];
     }
 }
+
 /* Batch dims over which keys and values are the same become rows, the last ones first: where few rows are there, and memory goes on evenly. */
-static void dync__fa_fold(dync__operand *o, const dync__kcall *call) {
+static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
+{
     for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
         int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
         if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
@@ -7657,8 +8887,10 @@ static void dync__fa_fold(dync__operand *o, const dync__kcall *call) {
         }
     }
 }
+
 /* first: place of q; grad: the gradient's operands. */
-static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec) {
+static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec)
+{
     memset(c, 0, sizeof *c);
     if (!grad) memcpy(c->own, call->operand, (size_t)call->n * sizeof *c->own);
     if (!grad) dync__fa_fold(c->own, call);
@@ -7683,16 +8915,20 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
     c->units = c->splits = 1;
     for (int d = 0; d < c->n_batch; d++) c->units *= c->q->lay.shape[d];
 }
+
 /* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
-static bool dync__fa_can(const dync__fa *c, int n) {
+static bool dync__fa_can(const dync__fa *c, int n)
+{
     bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) && c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST &&
               c->L < 1 << 30 && c->S < 1 << 30 && c->units < 1 << 24 && c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
     for (int i = 0; i < n && ok; i++)
         for (int d = c->n_batch; d < c->op[i].lay.ndim; d++) ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
     return ok;
 }
+
 /* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is to be checked at the launch. */
-static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n) {
+static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
+{
     for (int i = 0; i < n; i++) {
         int64_t bytes = dync__dtype_info(o[i]->dtype)->bytes;
         bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 && o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
@@ -7702,9 +8938,14 @@ static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
     }
     return true;
 }
+
 static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
+
+/* ---- beginnings and ends --------------------------------------------------------------------- */
+
 /* Which unit, which tile of rows; where in the tile the thread stands. */
-DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
+DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
+{
     dync__ptx *p = &c->t.p;
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
     const char *place = c->splits > 1 ? "%place" : "%cta";
@@ -7744,8 +8985,10 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
     if (!c->mask) return;
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
+
 /* form: DYNC__CUDA_ANY begins a part, others are of the same. */
-static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf) {
+static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
+{
     if (form == DYNC__CUDA_ANY) return dync__tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
     dync__str_free(&c->t.p.body);
@@ -7753,17 +8996,24 @@ static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const 
     dync__str_free(&c->t.out.text);
     return dync__fail_memory(0), false;
 }
-static const char *dync__fa_number(char *to, double x) {
+
+static const char *dync__fa_number(char *to, double x)
+{
     float f = (float)x;
     uint32_t u;
     memcpy(&u, &f, sizeof u);
     dync__format(to, 24, "0f%08x", (unsigned)u);
     return to;
 }
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
 /* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
 static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
+
 /* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus numbers. keys: rows are keys. */
-static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys) {
+static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys)
+{
     dync__ptx *p = &c->t.p;
     const dync__operand *m = c->mask;
     int64_t bytes = dync__dtype_info(m->dtype)->bytes, by_row = m->lay.stride[c->n_batch + keys] * bytes, by_column = m->lay.stride[c->n_batch + !keys] * bytes;
@@ -7802,8 +9052,10 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
             }
         }
 }
+
 /* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
-DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip) {
+DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip)
+{
     dync__ptx *p = &c->t.p;
     char reg[24], number[24];
     bool tail = !keys && c->S % c->cols != 0;
@@ -7830,13 +9082,19 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
         }
     dync__tile_label(&c->t, "%s", skip);
 }
-DYNC__FN void dync__fa_mask_regs(dync__fa *c) {
+
+DYNC__FN void dync__fa_mask_regs(dync__fa *c)
+{
     static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
                                            {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
 /* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
-DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s) {
+DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
+{
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
@@ -7849,7 +9107,8 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s) {
         dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %%m%d", i, i, i);
         dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i, i ? ", %moved" : "");
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
-        dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);      /* a row that has seen nothing yet */
+        /* a row that has seen nothing yet */
+        dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);
         dync__ptx_line(p, "selp.f32 %%from%d, 0f00000000, %%from%d, %%none", i, i);
         dync__ptx_line(p, "mul.rn.f32 %%scale%d, %%m%d, %s", i, i, factor);
         dync__ptx_line(p, "sub.rn.f32 %%scale%d, %%scale%d, %%from%d", i, i, i);
@@ -7865,8 +9124,10 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s) {
         }
     }
 }
+
 /* Values so far, where a maximum of the warp moved. */
-DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o) {
+DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o)
+{
     dync__ptx *p = &c->t.p;
     char reg[24];
     dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
@@ -7878,8 +9139,10 @@ DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o) {
         }
     dync__tile_label(&c->t, "STILL");
 }
+
 /* Logarithms of the sums, outputs. */
-DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
+DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
+{
     dync__ptx *p = &c->t.p;
     const dync__operand *lse = &c->op[4];
     char factor[24], ln2[24];
@@ -7905,8 +9168,10 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
     }
     dync__fa_write(c, o, &c->op[3], 3, "%sum", true, c->L);
 }
+
 /* Nothing seen so far. */
-DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
+DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
+{
     static const char *const stats[] = {"%m", "%sum", "%top", "%from", "%scale"};
     for (int i = 0; i < 5; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
     dync__fa_zero(c, o);
@@ -7915,8 +9180,10 @@ DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dyn
         dync__ptx_line(&c->t.p, "mov.b32 %%sum%d, 0", i);
     }
 }
+
 /* %jend: keys from there on are hidden from all of the tile's queries, or not there. */
-DYNC__FN void dync__fa_last_key(dync__fa *c) {
+DYNC__FN void dync__fa_last_key(dync__fa *c)
+{
     dync__ptx_line(&c->t.p, "mov.b32 %%jend, %lld", (long long)c->S);
     if (c->splits > 1) {
         dync__ptx_line(&c->t.p, "add.s32 %%jn, %%j, %lld", (long long)c->chunk);
@@ -7926,11 +9193,15 @@ DYNC__FN void dync__fa_last_key(dync__fa *c) {
     dync__ptx_line(&c->t.p, "add.s32 %%jn, %%i0, %d", c->rows);
     dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
 }
-/* ---- keys cut over blocks -------------------------------------------------------------------------------------------------------------------
+
+/* ---- keys cut over blocks
  * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and query, then the values weighted by these. */
+
 static int64_t dync__fa_pairs_bytes(const dync__fa *c) { return (c->splits * c->units * c->L * 8 + 15) / 16 * 16; }
 static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
-static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o) {
+
+static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
+{
     dync__ptx *p = &c->t.p;
     char factor[24], temp[16];
     dync__operand part = {.dtype = DYNC_F32, .lay.ndim = c->n_batch + 2};
@@ -7958,8 +9229,10 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o) {
     dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
     dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
 }
+
 /* The second launch: a block a query, a thread a column or two; splits in their order. */
-static void dync__fa_join(dync__fa *c) {
+static void dync__fa_join(dync__fa *c)
+{
     enum { THREADS = 128 };
     dync__tile *t = &c->t;
     dync__ptx *p = &t->p;
@@ -8044,15 +9317,19 @@ static void dync__fa_join(dync__fa *c) {
     }
     dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
 }
+
 /* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four tiles of keys to each. */
-static void dync__fa_choose_splits(dync__fa *c, int units) {
+static void dync__fa_choose_splits(dync__fa *c, int units)
+{
     int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
     c->splits = 1;
     if (c->causal || 2 * blocks > units || splits < 2) return;
     c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
     c->splits = (c->S + c->chunk - 1) / c->chunk;
 }
-static void dync__fa_forward_text(dync__fa *c) {
+
+static void dync__fa_forward_text(dync__fa *c)
+{
     dync__ptx *p = &c->t.p;
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
     dync__fa_tile q = {.name = "q", .o = c->q, .buf = 0, .rows = c->rows, .width = wide_e, .limit = c->L, .columns = c->E};
@@ -8075,12 +9352,14 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__fa_last_key(c);
     dync__tile_label(&c->t, "KEYS");
     dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);                               /* keys are there; all have done with the last values */
+    /* keys are there; all have done with the last values */
+    dync__tile_barrier(&c->t);
     dync__fa_issue(c, &v);
     dync__tile_commit(&c->t);
     dync__fa_nt(c, &s, &q, &k);
     dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);                               /* values are there; all have done with the keys */
+    /* values are there; all have done with the keys */
+    dync__tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     dync__ptx_line(p, "not.pred %%none, %%more");
@@ -8100,8 +9379,10 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention", c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
     if (c->splits > 1) dync__fa_join(c);
 }
+
 /* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
-static void dync__fa_forward_shape(dync__fa *c, int units) {
+static void dync__fa_forward_shape(dync__fa *c, int units)
+{
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
     c->threads = 128;
     c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
@@ -8111,7 +9392,9 @@ static void dync__fa_forward_shape(dync__fa *c, int units) {
     if (c->mma) return;
     c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
 }
-static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__fa c;
     int32_t buf[] = {0, 1, 2, 3, 4, 5, 6};
     int units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -8143,8 +9426,12 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     }
     return DYNC_OK;
 }
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
 /* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
-static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to) {
+static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
+{
     const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
     int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0}, log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
     int rank = c->n_batch + 2;
@@ -8168,8 +9455,10 @@ static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
     dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
     return dync__cuda_add_loop(code, k);
 }
+
 /* The pairs of the tile's queries: registers of the rows, or asked for into shared memory. */
-static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at) {
+static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
+{
     dync__ptx *p = &c->t.p;
     dync__tile_wide(&c->t, "%pair", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
@@ -8195,7 +9484,9 @@ static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at) {
         dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i, dync__fa_row(c, i) * 8);
     }
 }
-static void dync__fa_pairs_issue(dync__fa *c, bool twice) {
+
+static void dync__fa_pairs_issue(dync__fa *c, bool twice)
+{
     /* zeros for queries past the last one: their weights are 1, and what they weigh is 0 */
     dync__ptx *p = &c->t.p;
     const char *is = dync__ptx_temp(p, "pred"), *n = dync__ptx_temp(p, "b32");
@@ -8208,8 +9499,10 @@ static void dync__fa_pairs_issue(dync__fa *c, bool twice) {
     dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %%pair_f");
     dync__ptx_line(p, "neg.s32 %%pair_f, %%pair_f");
 }
+
 /* Asks for the next tiles of columns, if there are more. */
-static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_tile *b2, bool keys) {
+static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_tile *b2, bool keys)
+{
     dync__ptx *p = &c->t.p;
     dync__ptx_line(p, "not.pred %%none, %%more");
     dync__ptx_line(p, "@%%none bra LAST");
@@ -8219,8 +9512,10 @@ static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_t
     dync__tile_label(&c->t, "LAST");
     dync__tile_commit(&c->t);
 }
+
 /* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores over the scale. */
-static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g, bool keys) {
+static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g, bool keys)
+{
     dync__ptx *p = &c->t.p;
     char reg[24], grad[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
@@ -8238,8 +9533,10 @@ static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync_
         dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", grad, grad, reg);
     }
 }
+
 /* One of the kernels: outs says which gradients. Rows are keys but for gq. */
-static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twice) {
+static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twice)
+{
     dync__ptx *p = &c->t.p;
     bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
     char scale[24];
@@ -8261,7 +9558,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     a1.rows = a2.rows = c->rows;
     b1.rows = b2.rows = c->cols;
     b1.stage = b2.stage = stage;
-    if (keys && c->causal) {                                 /* queries before the keys see nothing of them */
+    /* queries before the keys see nothing of them */
+    if (keys && c->causal) {
         dync__ptx_line(p, "div.s32 %%j, %%i0, %d", c->cols);
         dync__ptx_line(p, "mul.lo.s32 %%j, %%j, %d", c->cols);
     } else {
@@ -8297,7 +9595,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     dync__tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
-    if (twice) dync__fa_next(c, &b1, &b2, keys);             /* into the other copies at once, or when all have done with these */
+    /* into the other copies at once, or when all have done with these */
+    if (twice) dync__fa_next(c, &b1, &b2, keys);
     dync__fa_nt(c, &s, &a1, &b1);
     dync__fa_mask(c, &s, keys, "SEEN");
     if (scores) dync__fa_nt(c, &d, &a2, &b2);
@@ -8324,13 +9623,17 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     dync__tile_entry(&c->t, keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv" : "attention_gq", c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1,
                      c->threads);
 }
+
 /* Bytes of shared memory of a kernel over such tiles. */
-static int dync__fa_backward_bytes(const dync__fa *c, bool twice) {
+static int dync__fa_backward_bytes(const dync__fa *c, bool twice)
+{
     int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
     return (c->rows + c->cols * (twice ? 2 : 1)) * both + (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
 }
+
 /* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones arrive meanwhile. */
-static bool dync__fa_backward_shape(dync__fa *c) {
+static bool dync__fa_backward_shape(dync__fa *c)
+{
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
     c->mt = 1;
     c->threads = 128;
@@ -8343,7 +9646,9 @@ static bool dync__fa_backward_shape(dync__fa *c) {
     if (c->rows == 64) c->threads = 256;
     return false;
 }
-static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__fa c;
     int32_t buf[DYNC__KCALL_OPERANDS + 1];
     dync__fa_open(&c, call, true, false);
@@ -8368,7 +9673,9 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
         }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     *done = true;
     if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
     if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
@@ -8376,7 +9683,17 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
     return DYNC_OK;
 }
 
-/* ==== cuda/recurrent.c ========================================================================================== */
+/* ==== cuda/recurrent.c ============================================================================= */
+/* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU. After attention.c, before calls.c; the kernel call
+ * is kernel/recurrent.c's, with the same things kept for backward.
+ *
+ *   block   where the weights are small a block has some rows of the batch and goes through all steps by itself: states in shared memory,
+ *           weights there too if they fit, else read from the cache
+ *   step    else a launch a step: a block has some units of some rows; states go by way of memory, by the parity of the step
+ * A thread has one unit of `rb` rows: its products with the state, its gates, its state; what all threads need of a step (forward the states,
+ * backward the gates' gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k.
+ * Backward a step begins with the product of the step before it in time; one more product ends the layer. */
+
 typedef struct dync__ru {
     dync__tile t;
     const dync__kcall *call;
@@ -8390,11 +9707,16 @@ typedef struct dync__ru {
     int state, weights, n;               /* offsets in shared memory; values so far */
     int temp[4];                         /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
 } dync__ru;
-static int dync__ru_new(dync__ru *u) {
+
+/* ---- values: registers %v<n> ----------------------------------------------------------------- */
+
+static int dync__ru_new(dync__ru *u)
+{
     dync__str_addf(&u->t.p.regs, "    .reg .%s %%v%d;\n", u->ty, u->n);
     return u->n++;
 }
-static int dync__ru_op(dync__ru *u, const char *op, int a, int b) {
+static int dync__ru_op(dync__ru *u, const char *op, int a, int b)
+{
     int v = dync__ru_new(u);
     if (b < 0) dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d", op, u->ty, v, a);
     else dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d, %%v%d", op, u->ty, v, a, b);
@@ -8403,12 +9725,14 @@ static int dync__ru_op(dync__ru *u, const char *op, int a, int b) {
 static int dync__ru_add(dync__ru *u, int a, int b) { return dync__ru_op(u, "add.rn", a, b); }
 static int dync__ru_sub(dync__ru *u, int a, int b) { return dync__ru_op(u, "sub.rn", a, b); }
 static int dync__ru_mul(dync__ru *u, int a, int b) { return dync__ru_op(u, "mul.rn", a, b); }
-static int dync__ru_fma(dync__ru *u, int a, int b, int c) {
+static int dync__ru_fma(dync__ru *u, int a, int b, int c)
+{
     int v = dync__ru_new(u);
     dync__ptx_line(&u->t.p, "fma.rn.%s %%v%d, %%v%d, %%v%d, %%v%d", u->ty, v, a, b, c);
     return v;
 }
-static int dync__ru_number(dync__ru *u, double x) {
+static int dync__ru_number(dync__ru *u, double x)
+{
     dync__scalar s;
     int v = dync__ru_new(u);
     s.d = x;
@@ -8417,15 +9741,18 @@ static int dync__ru_number(dync__ru *u, double x) {
     return v;
 }
 /* a < b ? x : y */
-static int dync__ru_where(dync__ru *u, const char *how, int a, int b, int x, int y) {
+static int dync__ru_where(dync__ru *u, const char *how, int a, int b, int x, int y)
+{
     const char *p = dync__ptx_temp(&u->t.p, "pred");
     int v = dync__ru_new(u);
     dync__ptx_line(&u->t.p, "setp.%s.%s %s, %%v%d, %%v%d", how, u->ty, p, a, b);
     dync__ptx_line(&u->t.p, "selp.%s %%v%d, %%v%d, %%v%d, %s", u->ty, v, x, y, p);
     return v;
 }
+
 /* 2^x. F64: x = n + r, a polynomial in r, n into the exponent; far beyond the ends of its range 0 and infinity come by themselves. */
-static int dync__ru_exp2(dync__ru *u, int x) {
+static int dync__ru_exp2(dync__ru *u, int x)
+{
     dync__ptx *p = &u->t.p;
     if (u->type == DYNC_F32) return dync__ru_op(u, "ex2.approx.ftz", x, -1);
     double term = 1;
@@ -8444,13 +9771,18 @@ static int dync__ru_exp2(dync__ru *u, int x) {
     dync__ptx_line(p, "mov.b64 %%v%d, {%s, %s}", scale, zero, i);
     return dync__ru_where(u, "num", x, x, dync__ru_mul(u, sum, scale), x);
 }
+
 static int dync__ru_over(dync__ru *u, int a, int b) { return dync__ru_op(u, "div.rn", a, b); }
-static int dync__ru_sigmoid(dync__ru *u, int x) {
+
+static int dync__ru_sigmoid(dync__ru *u, int x)
+{
     int one = dync__ru_number(u, 1), e = dync__ru_exp2(u, dync__ru_mul(u, x, dync__ru_number(u, -1.4426950408889634074)));
     return dync__ru_over(u, one, dync__ru_add(u, one, e));
 }
+
 /* Near 0 a polynomial (Cephes, Moshier) or, in F64, a continued fraction, which keep the relative error small; else 1 - 2 / (e^2|x| + 1). */
-static int dync__ru_tanh(dync__ru *u, int x) {
+static int dync__ru_tanh(dync__ru *u, int x)
+{
     static const double small[5] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
     int one = dync__ru_number(u, 1), two = dync__ru_number(u, 2), size = dync__ru_op(u, "abs", x, -1), square = dync__ru_mul(u, x, x), near;
     int e = dync__ru_exp2(u, dync__ru_mul(u, size, dync__ru_number(u, 2 * 1.4426950408889634074)));
@@ -8467,8 +9799,12 @@ static int dync__ru_tanh(dync__ru *u, int x) {
     }
     return dync__ru_where(u, "lt", size, dync__ru_number(u, 0.625), near, far);
 }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 /* Address of row r, gate g of an operand [.., N, gates H] that lies at `base`. */
-static const char *dync__ru_address(dync__ru *u, int role, const char *base, int r, int g) {
+static const char *dync__ru_address(dync__ru *u, int role, const char *base, int r, int g)
+{
     dync__ptx *p = &u->t.p;
     const dync__operand *o = u->at[role];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = o->lay.stride[o->lay.ndim - 2] * bytes, column = o->lay.stride[o->lay.ndim - 1] * bytes;
@@ -8484,7 +9820,8 @@ static char *dync__ru_base(int role, char *name)             /* of the step; of 
     return name;
 }
 /* The value there; 0 for threads that have none. */
-static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r) {
+static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
+{
     dync__ptx *p = &u->t.p;
     char guard[16], name[16], address[40];
     int v = dync__ru_number(u, 0);
@@ -8501,11 +9838,13 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r) {
     dync__ptx_widen(p, dtype, name, raw);
     return v;
 }
-static int dync__ru_get(dync__ru *u, int role, int r, int g) {
+static int dync__ru_get(dync__ru *u, int role, int r, int g)
+{
     char base[16];
     return dync__ru_load(u, u->at[role]->dtype, dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
 }
-static void dync__ru_put(dync__ru *u, int role, int r, int g, int v) {
+static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
+{
     char base[16], guard[16], name[16], at[40];
     if (!u->at[role] || v < 0) return;
     dync__format(at, sizeof at, "%s", dync__ru_address(u, role, dync__ru_base(role, base), r, g));
@@ -8513,8 +9852,10 @@ static void dync__ru_put(dync__ru *u, int role, int r, int g, int v) {
     dync__format(name, sizeof name, "%%v%d", v);
     dync__tile_store(&u->t, u->at[role]->dtype, at, name, guard);
 }
+
 /* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first> ... */
-static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n, const char *from, int64_t at) {
+static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n, const char *from, int64_t at)
+{
     dync__ptx *p = &u->t.p;
     int each = 16 / u->bytes;
     for (int i = 0; i < n; i += n % each ? 1 : each) {
@@ -8525,8 +9866,12 @@ static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, in
                             first + i + 3, from, place);
     }
 }
+
+/* ---- the product ----------------------------------------------------------------------------- */
+
 /* %acc<gate rb + r> += the weights of `k` states, from offset `first` on, times what is shared. */
-static void dync__ru_product_part(dync__ru *u, int first, int k) {
+static void dync__ru_product_part(dync__ru *u, int first, int k)
+{
     dync__ptx *p = &u->t.p;
     int shared = u->grad ? u->pack : 1;
     for (int r = 0; r < u->rb; r++) dync__ru_many(u, "shared", "%s", r * 4 * u->pack, k * shared, "%hp", (int64_t)(r * u->row + first * shared) * u->bytes);
@@ -8536,7 +9881,9 @@ static void dync__ru_product_part(dync__ru *u, int first, int k) {
             for (int r = 0; r < u->rb; r++)
                 dync__ptx_line(p, "fma.rn.%s %%acc%d, %%w%d, %%s%d, %%acc%d", u->ty, g * u->rb + r, i * u->pack + g, r * 4 * u->pack + i * shared + (u->grad ? g : 0), g * u->rb + r);
 }
-static void dync__ru_product(dync__ru *u) {
+
+static void dync__ru_product(dync__ru *u)
+{
     dync__ptx *p = &u->t.p;
     char label[24];
     int shared = u->grad ? u->pack : 1;
@@ -8556,20 +9903,28 @@ static void dync__ru_product(dync__ru *u) {
     }
     for (int i = 0; i < u->H % 4; i++) dync__ru_product_part(u, i, 1);
 }
+
 /* %acc as values of gate g, row r; backward its sum over the gates. */
-static int dync__ru_acc(dync__ru *u, int g, int r) {
+static int dync__ru_acc(dync__ru *u, int g, int r)
+{
     int v = dync__ru_new(u);
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%acc%d", u->ty, v, g * u->rb + r);
     return v;
 }
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
 /* Row r of a step: %h<r> and %c<r> are the unit's states. */
-static int dync__ru_state(dync__ru *u, char what, int r) {
+static int dync__ru_state(dync__ru *u, char what, int r)
+{
     int v = dync__ru_new(u);
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%%c%d", u->ty, v, what, r);
     return v;
 }
 static void dync__ru_set_state(dync__ru *u, char what, int r, int v) { dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v); }
-static void dync__ru_cell(dync__ru *u, int r) {
+
+static void dync__ru_cell(dync__ru *u, int r)
+{
     int gate[4], mine[4], value, cell = -1;
     for (int i = 0; i < u->gates; i++) {
         gate[i] = dync__ru_get(u, DYNC__RNN_IN, r, i);
@@ -8600,11 +9955,14 @@ static void dync__ru_cell(dync__ru *u, int r) {
     dync__ru_put(u, DYNC__RNN_CELLS, r, 0, cell);
     for (int i = 0; i < u->gates; i++) dync__ru_put(u, DYNC__RNN_GATES, r, i, gate[i]);
 }
+
 /* a (1 - a) d, and (1 - a a) d */
 static int dync__ru_sigmoid_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_mul(u, a, dync__ru_sub(u, dync__ru_number(u, 1), a)), d); }
 static int dync__ru_tanh_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_sub(u, dync__ru_number(u, 1), dync__ru_mul(u, a, a)), d); }
+
 /* The state before this step: c (LSTM) or h (GRU), at the start or of the step before. */
-static int dync__ru_before(dync__ru *u, int r) {
+static int dync__ru_before(dync__ru *u, int r)
+{
     dync__ptx *p = &u->t.p;
     int start = u->gates == 4 ? DYNC__RNN_C0 : DYNC__RNN_H0, states = u->gates == 4 ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
     char base[16], first[40], other[40];
@@ -8616,8 +9974,10 @@ static int dync__ru_before(dync__ru *u, int r) {
     dync__ptx_line(p, "selp.b64 %s, %s, %s, %%first", other, first, other);
     return dync__ru_load(u, o->dtype, other, r);
 }
+
 /* Gradients of the gates of row r, to the operand and, as `pack` neighbours, to %share + r rows. */
-static void dync__ru_cell_grad(dync__ru *u, int r) {
+static void dync__ru_cell_grad(dync__ru *u, int r)
+{
     int gate[4], g[4], d = dync__ru_state(u, 'h', r);
     if (u->at[DYNC__RNN_GOUT]) d = dync__ru_add(u, d, dync__ru_get(u, DYNC__RNN_GOUT, r, 0));
     for (int i = 0; i < u->gates && u->gates > 1; i++) gate[i] = dync__ru_get(u, DYNC__RNN_GATES, r, i);
@@ -8634,7 +9994,8 @@ static void dync__ru_cell_grad(dync__ru *u, int r) {
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, d, dync__ru_sub(u, one, gate[1])));
         g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
         g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
-        dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));      /* goes on to the step before */
+        /* goes on to the step before */
+        dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));
     } else {
         g[0] = dync__ru_tanh_grad(u, dync__ru_get(u, DYNC__RNN_OUT, r, 0), d);
     }
@@ -8645,15 +10006,21 @@ static void dync__ru_cell_grad(dync__ru *u, int r) {
         else dync__ptx_line(&u->t.p, "@%%mine st.shared.%s [%%share+%d], %%v%d", u->ty, (r * u->row + i) * u->bytes, v);
     }
 }
+
 /* dh of row r: the product, and what GRU hands on. */
-static void dync__ru_add_product(dync__ru *u, int r) {
+static void dync__ru_add_product(dync__ru *u, int r)
+{
     int v = dync__ru_acc(u, 0, r);
     for (int g = 1; g < u->gates; g++) v = dync__ru_add(u, v, dync__ru_acc(u, g, r));
     if (u->gates == 3) v = dync__ru_add(u, v, dync__ru_state(u, 'h', r));
     dync__ru_set_state(u, 'h', r, v);
 }
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
 /* Registers, rows, unit; where the thread's states and weights are. */
-static void dync__ru_begin(dync__ru *u) {
+static void dync__ru_begin(dync__ru *u)
+{
     dync__ptx *p = &u->t.p;
     static const char *const names[][2] = {{"s64", "%time"}, {"s32", "%index"}, {"s32", "%left"}, {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"}, {"b32", "%hp"},
                                            {"b32", "%turn"}, {"b32", "%share"}, {"pred", "%mine"}};
@@ -8691,7 +10058,8 @@ static void dync__ru_begin(dync__ru *u) {
     dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem", u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
     dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst", (u->grad ? u->pack : 1) * u->bytes);
-    dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);      /* behind: in the copy that is not being read */
+    /* behind: in the copy that is not being read */
+    dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%turn, 0");
     const char *clamped = dync__ptx_temp(p, "s32");
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
@@ -8742,8 +10110,10 @@ static void dync__ru_begin(dync__ru *u) {
     dync__tile_commit(&u->t);
     dync__tile_wait(&u->t, 0);
 }
+
 /* %at<role> of the operands with a step, for step %index. */
-static void dync__ru_at_step(dync__ru *u) {
+static void dync__ru_at_step(dync__ru *u)
+{
     dync__ptx *p = &u->t.p;
     char name[16];
     if (u->reverse) dync__ptx_line(p, "sub.s32 %%left, %lld, %%index", (long long)(u->L - 1));
@@ -8758,15 +10128,20 @@ static void dync__ru_at_step(dync__ru *u) {
         dync__ptx_line(p, "add.s64 %s, %s, %lld", name, name, (long long)(o->lay.offset * bytes));
     }
 }
+
 /* A state of row r from an operand [N, H], 0 where there is none; those of all rows to one. */
-static void dync__ru_take(dync__ru *u, char what, int r, int role) {
+static void dync__ru_take(dync__ru *u, char what, int r, int role)
+{
     dync__ru_set_state(u, what, r, role >= 0 && u->at[role] ? dync__ru_get(u, role, r, 0) : dync__ru_number(u, 0));
 }
-static void dync__ru_leave(dync__ru *u, char what, int role) {
+static void dync__ru_leave(dync__ru *u, char what, int role)
+{
     for (int r = 0; r < u->rb; r++) dync__ru_put(u, role, r, 0, dync__ru_state(u, what, r));
 }
+
 /* All steps of some rows. */
-static void dync__ru_block_text(dync__ru *u) {
+static void dync__ru_block_text(dync__ru *u)
+{
     dync__ptx *p = &u->t.p;
     int copy = u->groups * u->rb * u->row * u->bytes;
     dync__ru_begin(u);
@@ -8804,8 +10179,10 @@ static void dync__ru_block_text(dync__ru *u) {
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
     dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1, u->units * u->groups);
 }
+
 /* A state of the thread's rows between launches, [N, H] at the register `base`. */
-static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store) {
+static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store)
+{
     for (int r = 0; r < u->rb; r++) {
         const char *at = dync__ptx_temp(&u->t.p, "s64");
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", at, r, (long long)u->H);
@@ -8814,8 +10191,10 @@ static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store) 
         else dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
     }
 }
+
 /* What the step before left, [N, width] at %read, into shared memory. */
-static void dync__ru_stage(dync__ru *u, int64_t width) {
+static void dync__ru_stage(dync__ru *u, int64_t width)
+{
     dync__ptx *p = &u->t.p;
     int rows = u->groups * u->rb;
     static const char *const names[][2] = {{"u32", "%line"}, {"u32", "%place"}, {"s64", "%wide"}, {"s64", "%far"}};
@@ -8841,8 +10220,10 @@ static void dync__ru_stage(dync__ru *u, int64_t width) {
     dync__ptx_line(p, "@%%more bra STATES");
     dync__tile_barrier(&u->t);
 }
+
 /* One step of some units of some rows: the launch has its number in the parameter behind the others. Backward there is one more, for the last product. */
-static void dync__ru_step_text(dync__ru *u) {
+static void dync__ru_step_text(dync__ru *u)
+{
     dync__ptx *p = &u->t.p;
     int64_t width = u->grad ? u->H * u->pack : u->H;
     char name[24];
@@ -8899,8 +10280,12 @@ static void dync__ru_step_text(dync__ru *u) {
     u->t.steps = u->grad ? u->L + 1 : u->L;
     dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
 /* A temporary = an operand [N, H], or zeros. */
-static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to) {
+static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to)
+{
     const dync__operand *o = u->at[role];
     int64_t extent[2] = {u->N, u->H}, dense[2] = {u->H, 1};
     dync__kernel *k = dync__kernel_new(&code->arena, "rnn_state", 0, 2, extent);
@@ -8911,8 +10296,10 @@ static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to) 
     dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
+
 /* The weights as [k][unit][gate]: forward k is a state, backward a unit whose gates' gradients go to the state `unit`. */
-static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to) {
+static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to)
+{
     const dync__operand *w = u->at[DYNC__RNN_W];
     int64_t extent[3] = {u->H, u->H, u->gates}, dense[3] = {u->H * u->pack, u->pack, 1};
     int64_t from[3] = {w->lay.stride[!u->grad], w->lay.stride[u->grad], w->lay.stride[0] * u->H};
@@ -8923,8 +10310,10 @@ static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to) {
     dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
+
 /* Blocks: few enough rows each that every multiprocessor has one, if there are that many rows; false: not even one row fits. */
-static bool dync__ru_shape(dync__ru *u, int multiprocessors) {
+static bool dync__ru_shape(dync__ru *u, int multiprocessors)
+{
     enum { THREADS = 256, SHARED = 96 * 1024 };
     int64_t weights = u->H * u->H * u->pack * u->bytes, slices = 1, most;
     u->step = u->H > THREADS || weights > 256 * 1024;
@@ -8941,7 +10330,9 @@ static bool dync__ru_shape(dync__ru *u, int multiprocessors) {
     u->near = !u->step && weights + 2 * (int64_t)u->groups * u->rb * u->row * u->bytes <= SHARED;
     return most >= 1;
 }
-DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     dync__ru u;
     int32_t buf[DYNC__KCALL_OPERANDS + 4];
     memset(&u, 0, sizeof u);
@@ -8979,7 +10370,14 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ==== cuda/sort.c =============================================================================================== */
+/* ==== cuda/sort.c ================================================================================== */
+/* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and order are kernel/sort.c's.
+ *
+ * An item is a key whose unsigned order is the dtype's, with the element's place below it: one 64-bit word for keys of 32 bits, else two. No two
+ * items are equal, so any way to sort them is stable. Lines up to a tile are sorted in shared memory, several to a block where they are short
+ * (bitonic sort: Batcher 1968). Longer ones are sorted tile by tile and merged, runs of twice the length each launch: a thread finds by
+ * bisection where its piece of the result begins in both runs (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
+
 enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
 typedef struct dync__sk {
     dync__tile t;
@@ -8988,16 +10386,21 @@ typedef struct dync__sk {
     bool descending;
     int64_t lines, length, tile, tiles;  /* tile: items sorted at a time, a power of two; tiles of a line */
 } dync__sk;
+
 static long long dync__sk_step(const dync__sk *s, const dync__operand *o) { return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes); }
+
 /* A new register: address of the line's beginning; %line: b64. */
-static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer) {
+static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer)
+{
     char base[16];
     dync__format(base, sizeof base, "%%b%d", buffer);
     dync__tile_wide(&s->t, name, base);
     dync__tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
 }
+
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
-static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space, const char *name, const char *at) {
+static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space, const char *name, const char *at)
+{
     char list[64];
     if (s->words == 1) dync__format(list, sizeof list, "%s0", name);
     else dync__format(list, sizeof list, "{%s0, %s1}", name, name);
@@ -9005,8 +10408,10 @@ static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char
     else dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2", list, at);
 }
 static void dync__sk_item(dync__sk *s, const char *name) { dync__tile_regs(&s->t, "b64", name, s->words); }
+
 /* p = a before b */
-static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b) {
+static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b)
+{
     if (s->words == 2) {
         dync__ptx_line(&s->t.p, "setp.lt.u64 %s, %s1, %s1", p, a, b);
         dync__ptx_line(&s->t.p, "setp.eq.and.u64 %s, %s0, %s0, %s", p, a, b, p);
@@ -9015,8 +10420,10 @@ static void dync__sk_before(dync__sk *s, const char *p, const char *a, const cha
         dync__ptx_line(&s->t.p, "setp.lt.u64 %s, %s0, %s0", p, a, b);
     }
 }
+
 /* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds; else one behind all others. */
-static void dync__sk_make(dync__sk *s, const char *at, const char *p) {
+static void dync__sk_make(dync__sk *s, const char *at, const char *p)
+{
     dync__ptx *x = &s->t.p;
     bool wide = s->words == 2, real = s->compute == DYNC_F32 || s->compute == DYNC_F64;
     const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000", *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
@@ -9025,7 +10432,8 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p) {
     if (s->x->dtype == DYNC_BOOL) dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
     else dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
-    if (real) {                                              /* below 0 the other way round; -0 is 0; NaN is the greatest */
+    /* below 0 the other way round; -0 is 0; NaN is the greatest */
+    if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
         dync__ptx_line(x, "and.b%s %%size, %%key, %s", ty, rest);
         dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty, wide ? "0x7ff0000000000000" : "0x7f800000");
@@ -9046,8 +10454,10 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p) {
     dync__ptx_line(x, "selp.b32 %%key, %%key, -1, %s", p);
     dync__ptx_line(x, "mov.b64 %%a0, {%%place, %%key}");
 }
+
 /* Where an item says, to place `to` (b64) of the line: value and place, where p holds. */
-static void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p) {
+static void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p)
+{
     dync__ptx *x = &s->t.p;
     int bytes = dync__dtype_info(s->x->dtype)->bytes;
     const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"), *value = dync__ptx_temp(x, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32");
@@ -9061,15 +10471,19 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "@%s ld.global.%s %s, [%s]", p, type, value, from);
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
+
 /* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch. */
-static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place) {
+static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
+{
     dync__ptx *x = &s->t.p;
     dync__ptx_line(x, "mad.lo.s64 %%at, %%line, %lld, %s", (long long)s->length, place);
     if (half) dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half, (long long)(s->lines * s->length));
     dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
 }
+
 /* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted lines, or items in the scratch. */
-static void dync__sk_tiles(dync__sk *s) {
+static void dync__sk_tiles(dync__sk *s)
+{
     dync__ptx *x = &s->t.p;
     int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS), several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
     static const char *const names[][2] = {{"u32", "%sub"}, {"u32", "%me"}, {"u32", "%place"}, {"s32", "%slot"}, {"s32", "%other"}, {"s32", "%i"}, {"s32", "%j"}, {"s32", "%k"},
@@ -9171,8 +10585,10 @@ static void dync__sk_tiles(dync__sk *s) {
     dync__ptx_line(x, "@%%more bra STORE");
     dync__tile_entry(&s->t, "sort", s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1, threads * several);
 }
+
 /* A thread's place: %line and %d, the first of its `each` items. */
-static void dync__sk_place(dync__sk *s, int each) {
+static void dync__sk_place(dync__sk *s, int each)
+{
     dync__ptx *x = &s->t.p;
     long long per_line = (long long)((s->length + each - 1) / each);
     static const char *const names[] = {"%line", "%d", "%at"};
@@ -9188,8 +10604,10 @@ static void dync__sk_place(dync__sk *s, int each) {
     dync__tile_scratch(&s->t);
 }
 static int64_t dync__sk_blocks(const dync__sk *s, int each) { return (s->lines * ((s->length + each - 1) / each) + 255) / 256; }
+
 /* Merges pairs of runs; the number of the launch gives their length and which half of the scratch they are in. */
-static void dync__sk_merge(dync__sk *s, int passes) {
+static void dync__sk_merge(dync__sk *s, int passes)
+{
     dync__ptx *x = &s->t.p;
     static const char *const names[] = {"%pass", "%half", "%run", "%left", "%middle", "%right", "%low", "%high", "%i", "%j", "%diagonal", "%from", "%to", "%base"};
     static const char *const preds[] = {"%more", "%mine", "%is"};
@@ -9272,7 +10690,9 @@ static void dync__sk_merge(dync__sk *s, int passes) {
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
     s->t.steps = 0;
 }
-static void dync__sk_gather(dync__sk *s, int passes) {
+
+static void dync__sk_gather(dync__sk *s, int passes)
+{
     char half[8];
     dync__sk_item(s, "%a");
     dync__sk_place(s, 1);
@@ -9286,8 +10706,10 @@ static void dync__sk_gather(dync__sk *s, int passes) {
     dync__sk_result(s, "%a", "%d", "%true");
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
+
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
-                                         const int32_t *buf) {
+                                         const int32_t *buf)
+{
     int compute = dync__dtype_info(x->dtype)->compute;
     dync__sk s = {.x = x, .values = values, .index = places, .dim = dim, .descending = descending, .compute = compute,
                   .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1, .length = x->lay.shape[dim], .lines = 1};
@@ -9312,21 +10734,37 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
     }
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     static const int32_t buf[] = {0, 1, 2};
     *done = call->row == dync__kernel_row(DYNC__K_sort);
     if (!*done) return DYNC_OK;
     return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2], (int)call->attr[0], call->attr[1] != 0, buf);
 }
 
-/* ==== cuda/scatter.c ============================================================================================ */
+/* ==== cuda/scatter.c =============================================================================== */
+/* cuda/scatter.c: writes and additions to places given by an index. After sort.c, before calls.c.
+ *
+ *   writes     the last one in the order of the index wins: one launch leaves at every place the greatest number of those that write there (an
+ *              atomic maximum), the next writes what has this number
+ *   integers   atomic additions: their sum is the same in any order
+ *   floats     the index is sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items: runs that begin
+ *              in it go to their place, what goes on from the chunk before is left in the scratch, and a second launch adds that. The order of
+ *              additions follows from the index and the sizes alone
+ *   few        a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: one launch
+ * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts are made for one set of sizes. */
+
 enum { DYNC__SCA_BLOCK = 256, DYNC__SCA_FEW = 512, DYNC__SCA_FEW_SET = 64, DYNC__SCA_AHEAD = 4, DYNC__SCA_CHUNK = 32 };
-DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip) {
+
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
+{
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++)
         if (d != skip) n *= o->lay.shape[d];
     return n;
 }
+
 /* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims but dim. */
 typedef struct dync__sca {
     dync__tile t;
@@ -9341,12 +10779,16 @@ typedef struct dync__sca {
     int compute;
     const char *type;
 } dync__sca;
-static long long dync__sca_step(const dync__sca *s, const dync__operand *o) {
+
+static long long dync__sca_step(const dync__sca *s, const dync__operand *o)
+{
     return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] * dync__dtype_info(o->dtype)->bytes);
 }
 static bool dync__sca_is_float(const dync__sca *s) { return s->compute == DYNC_F32 || s->compute == DYNC_F64; }
+
 /* %n: the thread's number; those from n on leave. */
-static void dync__sca_thread(dync__sca *s, int64_t n) {
+static void dync__sca_thread(dync__sca *s, int64_t n)
+{
     dync__ptx *p = &s->t.p;
     static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"}, *const preds[] = {"%out", "%ok", "%more"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
@@ -9356,25 +10798,31 @@ static void dync__sca_thread(dync__sca *s, int64_t n) {
     dync__ptx_line(p, "setp.ge.s64 %%out, %%n, %lld", (long long)n);
     dync__ptx_line(p, "@%%out ret");
 }
-static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads) {
+static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
+{
     dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1, DYNC__SCA_BLOCK);
 }
+
 /* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
-static void dync__sca_lines(dync__sca *s, int from) {
+static void dync__sca_lines(dync__sca *s, int from)
+{
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pf, %%b%d", from);
     dync__ptx_line(p, "mov.b64 %%pt, %%b%d", from + 1);
     dync__tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
     dync__tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
 }
-static void dync__sca_index(dync__sca *s) {
+static void dync__sca_index(dync__sca *s)
+{
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pi, %%b0");
     if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
     else dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
+
 /* %v = scale * %v */
-static void dync__sca_scale(dync__sca *s, const char *v) {
+static void dync__sca_scale(dync__sca *s, const char *v)
+{
     dync__scalar scale;
     scale.i = (int64_t)s->scale;
     if (!(s->scale < 1 || s->scale > 1)) return;
@@ -9382,7 +10830,11 @@ static void dync__sca_scale(dync__sca *s, const char *v) {
     else if (s->compute == DYNC_F64) scale.d = s->scale;
     dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type, v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
 }
-static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units) {
+
+/* ---- few ------------------------------------------------------------------------------------- */
+
+static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units)
+{
     dync__ptx *p = &s->t.p;
     int64_t parts = 1;
     while (parts < s->size && s->lines * parts < units * 1024 && parts < 4096) parts *= 2;
@@ -9401,7 +10853,8 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
     dync__ptx_line(p, "and.b64 %%at, %%place, %lld", (long long)(parts - 1));
     dync__ptx_line(p, "setp.eq.s64 %%mine, %%at, %%part");
-    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);   /* unsigned: not below 0 either */
+    /* unsigned: not below 0 either */
+    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
     dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
@@ -9421,10 +10874,15 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__sca_entry(s, name, s->lines * parts);
     return dync__tile_end(&s->t, code, s->buf);
 }
+
+/* ---- atomics: a thread an item --------------------------------------------------------------- */
+
 /* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked for. Threads without a place leave. */
-static void dync__sca_item(dync__sca *s, bool words) {
+static void dync__sca_item(dync__sca *s, bool words)
+{
     dync__ptx *p = &s->t.p;
-    bool along = s->from->lay.stride[s->dim] == 1;           /* neighbours in memory for neighbouring threads */
+    /* neighbours in memory for neighbouring threads */
+    bool along = s->from->lay.stride[s->dim] == 1;
     dync__sca_thread(s, s->lines * s->count);
     dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div", (long long)(along ? s->count : s->lines));
     dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem", (long long)(along ? s->count : s->lines));
@@ -9445,7 +10903,9 @@ static void dync__sca_item(dync__sca *s, bool words) {
     dync__ptx_line(p, "cvt.u32.u64 %%number, %%i");
     dync__ptx_line(p, "add.u32 %%number, %%number, 1");
 }
-static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name) {
+
+static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name)
+{
     dync__ptx *p = &s->t.p;
     dync__tile_begin(&s->t, 3);
     s->t.out.scratch_bytes = s->lines * s->size * 4;
@@ -9469,7 +10929,9 @@ static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char
     dync__sca_entry(s, name, s->lines * s->count);
     return dync__tile_end(&s->t, code, s->buf);
 }
-static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name) {
+
+static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name)
+{
     dync__tile_begin(&s->t, 3);
     dync__sca_item(s, false);
     dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
@@ -9478,8 +10940,12 @@ static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *
     dync__sca_entry(s, name, s->lines * s->count);
     return dync__tile_end(&s->t, code, s->buf);
 }
+
+/* ---- floats: runs of the sorted index -------------------------------------------------------- */
+
 /* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim innermost. */
-static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to) {
+static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to)
+{
     dync__kernel *k = dync__kernel_new(&code->arena, "places", 0, key->lay.ndim, key->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     if (!k) return false;
@@ -9489,8 +10955,10 @@ static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync
     dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
     return dync__cuda_add_loop(code, k);
 }
+
 /* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf, %pt, %carry what the chunk leaves. */
-static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads) {
+static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
+{
     dync__ptx *p = &s->t.p;
     int bytes = dync__dtype_info(s->compute)->bytes;
     static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"}, *const u32[] = {"%key", "%other"}, *const preds[] = {"%cont", "%own", "%put", "%is"};
@@ -9510,14 +10978,17 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads) {
     dync__ptx_line(p, "mad.lo.s64 %%pp, %%i, 8, %%b1");
     dync__sca_lines(s, 2);
     dync__ptx_line(p, "mov.b%d %%acc, 0", bytes * 8);
-    dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");         /* does the first run go on from the chunk before? */
+    /* does the first run go on from the chunk before? */
+    dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk]");
     dync__ptx_line(p, "@%%cont ld.global.u32 %%other, [%%pk+-4]");
     dync__ptx_line(p, "setp.eq.and.u32 %%cont, %%key, %%other, %%cont");
     dync__ptx_line(p, "not.pred %%own, %%cont");
 }
+
 /* The place of %key += %acc where %own holds and it is one. */
-static void dync__sca_put(dync__sca *s) {
+static void dync__sca_put(dync__sca *s)
+{
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "setp.lt.and.u32 %%put, %%key, %lld, %%own", (long long)s->size);
     dync__ptx_line(p, "cvt.u64.u32 %%place, %%key");
@@ -9526,7 +10997,9 @@ static void dync__sca_put(dync__sca *s) {
     dync__ptx_line(p, "add.rn.%s %%old, %%old, %%acc", s->type);
     dync__tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
 }
-static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const char *name) {
+
+static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const char *name)
+{
     dync__tile *t = &s->t;
     dync__ptx *p = &t->p;
     char v[16], guard[16];
@@ -9577,14 +11050,17 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * chunks);
 }
+
 /* What chunks left, by the thread of the chunk in which the run begins. */
-static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const char *name) {
+static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const char *name)
+{
     dync__ptx *p = &s->t.p;
     dync__sca_chunk(s, chunk, s->lines * (chunks - 1));
     dync__ptx_reg(p, "u32", "%first");
     dync__ptx_line(p, "mov.b32 %%first, %%key");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk+%lld]", (long long)(4 * (chunk - 1)));
-    dync__ptx_line(p, "setp.eq.and.u32 %%out, %%first, %%key, %%cont");   /* the whole chunk goes on */
+    /* the whole chunk goes on */
+    dync__ptx_line(p, "setp.eq.and.u32 %%out, %%first, %%key, %%cont");
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "setp.eq.u32 %%own, 0, 0");
     dync__ptx_line(p, "mov.b64 %%i, %%c");
@@ -9604,7 +11080,9 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * (chunks - 1));
 }
-static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *name) {
+
+static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *name)
+{
     dync__operand key = *s->index, sorted, place;
     int dim = s->shared ? 0 : s->dim;
     int64_t step = s->count, items = (s->shared ? 1 : s->lines) * s->count, chunk = DYNC__SCA_CHUNK;
@@ -9619,7 +11097,8 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 8)};
     if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0])) return false;
     if (dync__cuda_add_sort(code, &key, &sorted, &place, dim, false, buf) != DYNC_OK) return false;
-    while (16 * chunk * chunk < s->count) chunk *= 2;        /* as long as the carries of one run are worth waiting for */
+    /* as long as the carries of one run are worth waiting for */
+    while (16 * chunk * chunk < s->count) chunk *= 2;
     int64_t chunks = (s->count + chunk - 1) / chunk;
     int32_t used[4] = {buf[1], buf[2], s->buf[1], s->buf[2]};
     dync__tile_begin(&s->t, 4);
@@ -9631,7 +11110,11 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     }
     return dync__tile_end(&s->t, code, used);
 }
-static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name) {
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
+{
     int64_t units = dync__cuda_unit_of(code->device >> 8)->units, few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
     s->compute = dync__dtype_info(s->to->dtype)->compute;
     s->type = dync__ptx_type(s->compute);
@@ -9640,15 +11123,18 @@ static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
     for (int d = 0; d < s->to->lay.ndim; d++)
         if (d != s->dim) s->lines *= s->walked[d];
     if (s->lines * s->count == 0) return true;
-    if (s->lines >= 1024 && s->add) few *= 8;                /* whose walks together fill the device */
+    /* whose walks together fill the device */
+    if (s->lines >= 1024 && s->add) few *= 8;
     bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64), real = dync__sca_is_float(s);
     if (atomic) return dync__sca_integers(code, s, name);
     if (s->count > few && !s->add && s->count < INT32_MAX) return dync__sca_last_write(code, s, name);
     if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX) return dync__sca_floats(code, s, name);
     return dync__sca_few(code, s, name, units);
 }
+
 /* to = from, element by element; NULL from: zeros. */
-static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf) {
+static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+{
     dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     int type = dync__dtype_info(to->dtype)->compute;
@@ -9659,8 +11145,10 @@ static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int
                    dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
     return dync__cuda_add_loop(code, k);
 }
+
 /* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of i32. */
-static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add, bool slices) {
+static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add, bool slices)
+{
     const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
     dync__operand wide = *out;
     int32_t to = 3;
@@ -9682,8 +11170,10 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
 }
+
 /* gy, index, gx: planes are lines, H * W places each. */
-static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
+static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
     const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
     int rank = gx->lay.ndim;
     int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
@@ -9691,7 +11181,8 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
     int32_t buf[3];
     if (dync__cuda_numel(gx, -1) == 0) return DYNC_OK;
     dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
-    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
+    /* row major, so that a plane is one line */
+    for (int i = 0; i < 3; i++) {
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
         if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
@@ -9708,7 +11199,9 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return dync__sca_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     *done = true;
     if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
     if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
@@ -9718,7 +11211,15 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__
     return DYNC_OK;
 }
 
-/* ==== cuda/calls.c ============================================================================================== */
+/* ==== cuda/calls.c ================================================================================= */
+/* cuda/calls.c: running sums as PTX written out. After scatter.c, before launch.c.
+ *
+ * A block a line, four elements a thread: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the
+ * carry. Few long lines are cut into chunks, a block each, after a launch that adds up every chunk.
+ * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
+
+/* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
+
 enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
 typedef struct dync__scan {
     dync__tile t;
@@ -9727,8 +11228,10 @@ typedef struct dync__scan {
     const char *type, *add;              /* sums: f64, or s64 */
     int64_t lines, length, chunk, chunks;
 } dync__scan;
+
 /* other = acc of the thread `distance` below or across; %there tells whether there is one below */
-static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way, int distance) {
+static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way, int distance)
+{
     dync__ptx *p = &s->t.p;
     const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
     int clamp = way[0] == 'u' ? 0 : 31;
@@ -9737,8 +11240,10 @@ static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc
     dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high, distance, clamp);
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
 }
+
 /* Every thread's %sum added up, in every thread; `at`: where in shared memory. */
-static void dync__scan_block_sum(dync__scan *s, int at) {
+static void dync__scan_block_sum(dync__scan *s, int at)
+{
     dync__ptx *p = &s->t.p;
     for (int distance = 16; distance > 0; distance /= 2) {
         dync__scan_shuffle(s, "%other", "%sum", "bfly", distance);
@@ -9752,8 +11257,10 @@ static void dync__scan_block_sum(dync__scan *s, int at) {
         dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
     }
 }
+
 /* Registers; the line's addresses; where the block's part of the line begins and ends. */
-static void dync__scan_open(dync__scan *s) {
+static void dync__scan_open(dync__scan *s)
+{
     dync__tile *t = &s->t;
     dync__ptx *p = &t->p;
     static const char *const b64[] = {"%line", "%chunk", "%pos", "%from", "%stop", "%px", "%py", "%here", "%part", "%x", "%y"}, *const preds[] = {"%last", "%more", "%mine", "%there"};
@@ -9777,7 +11284,8 @@ static void dync__scan_open(dync__scan *s) {
     dync__ptx_line(p, "mul.lo.s64 %%pos, %%chunk, %lld", (long long)s->chunk);
     dync__ptx_line(p, "add.s64 %%stop, %%pos, %lld", (long long)s->chunk);
     dync__ptx_line(p, "min.s64 %%stop, %%stop, %lld", (long long)s->length);
-    dync__ptx_line(p, "mov.b64 %%from, %%pos");                /* of the tile, the same in every thread */
+    /* of the tile, the same in every thread */
+    dync__ptx_line(p, "mov.b64 %%from, %%pos");
     dync__ptx_line(p, "cvt.u64.u32 %%here, %%thr");
     dync__ptx_line(p, "mad.lo.s64 %%pos, %%here, %d, %%pos", DYNC__SCAN_OWN);
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%smem");
@@ -9785,8 +11293,10 @@ static void dync__scan_open(dync__scan *s) {
     dync__ptx_line(p, "mov.b64 %%carry, 0");
     dync__ptx_line(p, "mov.b64 %%sum, 0");
 }
+
 /* %acc0 ..: the thread's elements of the tile, zeros past the end. */
-static void dync__scan_load(dync__scan *s) {
+static void dync__scan_load(dync__scan *s)
+{
     dync__ptx *p = &s->t.p;
     char v[24], in[24];
     int64_t step = s->x->lay.stride[s->dim] * dync__dtype_info(s->x->dtype)->bytes;
@@ -9806,15 +11316,19 @@ static void dync__scan_load(dync__scan *s) {
         dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k, s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
     }
 }
-static void dync__scan_next(dync__scan *s) {
+
+static void dync__scan_next(dync__scan *s)
+{
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", DYNC__SCAN_TILE);
     dync__ptx_line(p, "add.s64 %%from, %%from, %d", DYNC__SCAN_TILE);
     dync__ptx_line(p, "setp.lt.s64 %%more, %%from, %%stop");
     dync__ptx_line(p, "@%%more bra TILE");
 }
+
 /* The sum of each chunk, into the scratch memory. */
-static void dync__scan_sums(dync__scan *s) {
+static void dync__scan_sums(dync__scan *s)
+{
     dync__ptx *p = &s->t.p;
     dync__scan_open(s);
     dync__tile_label(&s->t, "TILE");
@@ -9829,8 +11343,10 @@ static void dync__scan_sums(dync__scan *s) {
     dync__tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
     dync__tile_next(&s->t);
 }
+
 /* %carry: the sums of the chunks before this one, always added up in the same order. */
-static void dync__scan_carry(dync__scan *s) {
+static void dync__scan_carry(dync__scan *s)
+{
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mad.lo.s64 %%part, %%line, %lld, 0", (long long)s->chunks);
     dync__ptx_line(p, "mad.lo.s64 %%part, %%part, 8, %%scratch");
@@ -9846,7 +11362,9 @@ static void dync__scan_carry(dync__scan *s) {
     dync__scan_block_sum(s, 8 * (DYNC__SCAN_BLOCK / 32));
     dync__ptx_line(p, "mov.b64 %%carry, %%sum");
 }
-static void dync__scan_lines(dync__scan *s) {
+
+static void dync__scan_lines(dync__scan *s)
+{
     dync__ptx *p = &s->t.p;
     char v[24], in[24];
     int64_t step = s->y->lay.stride[s->dim] * dync__dtype_info(s->y->dtype)->bytes;
@@ -9865,7 +11383,8 @@ static void dync__scan_lines(dync__scan *s) {
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%sum");
     dync__tile_barrier(&s->t);
     dync__ptx_line(p, "%s %%before, %%before, %%carry", s->add);
-    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {         /* totals of the warps before this one; of all: the next carry */
+    /* totals of the warps before this one; of all: the next carry */
+    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
         dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", 8 * w);
         dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
         dync__ptx_line(p, "@%%mine %s %%before, %%before, %%other", s->add);
@@ -9886,7 +11405,9 @@ static void dync__scan_lines(dync__scan *s) {
     dync__scan_next(s);
     dync__tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
 }
-static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call) {
+
+static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
+{
     dync__scan s;
     int64_t units = dync__cuda_unit_of(code->device >> 8)->units;
     int32_t buf[] = {0, 1};
@@ -9901,7 +11422,8 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     s.chunk = s.length = s.x->lay.shape[s.dim];
     s.chunks = 1;
     if (s.lines * s.length == 0) return DYNC_OK;
-    if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {  /* few long lines: a block would have to do too much alone */
+    /* few long lines: a block would have to do too much alone */
+    if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {
         int64_t n = DYNC__MIN(DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)), DYNC__SCAN_MOST);
         s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE * DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;
@@ -9914,27 +11436,40 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__scan_lines(&s);
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
     *done = call->row == dync__kernel_row(DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }
 DYNC__HOT
 
-/* ==== cuda/device.c ============================================================================================= */
+/* ==== cuda/device.c ================================================================================ */
+/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
+ *
+ * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
+ * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
+
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
 int dync__cuda_tf32;
 #endif
 static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
-static void dync__cuda_words(char *out, size_t cap, cudaError_t e) {
+
+static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
+{
     dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
 }
-DYNC__FN int dync__cuda_driver(void) {
+
+DYNC__FN int dync__cuda_driver(void)
+{
     int version = 0;
     return cudaDriverGetVersion(&version) == 0 ? version : 0;
 }
-static void dync__cuda_ask(void) {
+
+static void dync__cuda_ask(void)
+{
     int n = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e != 0) {
@@ -9947,7 +11482,8 @@ static void dync__cuda_ask(void) {
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
-        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is detected");
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is "
+                                                                  "detected");
     }
     n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
     for (int i = 0; i < n; i++) {
@@ -9958,7 +11494,9 @@ static void dync__cuda_ask(void) {
     }
     dync__cuda.count = n;
 }
-DYNC__FN int dync__cuda_count(void) {
+
+DYNC__FN int dync__cuda_count(void)
+{
     if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
     dync__lock(&dync__cuda.lock);
     if (!dync__cuda.ready) dync__cuda_ask();
@@ -9966,9 +11504,13 @@ DYNC__FN int dync__cuda_count(void) {
     dync__unlock(&dync__cuda.lock);
     return dync__cuda.count;
 }
+
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
+
 DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
-DYNC__FN dync_status dync__cuda_known(int device) {
+
+DYNC__FN dync_status dync__cuda_known(int device)
+{
     int index = device >> 8, n = dync__cuda_count();
     if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
     if (index < 0 || index >= n)
@@ -9978,7 +11520,9 @@ DYNC__FN dync_status dync__cuda_known(int device) {
                           dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
 }
-DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version) {
+
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
+{
     union { void *object; dync__cuda_function function; } it = {NULL};
 #if defined(DYNC__CUDA_HEADER)
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -9991,8 +11535,11 @@ DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsign
     }
     return (int)found == 0 ? it.function : NULL;
 }
-DYNC__FN bool dync__cuda_takes(int device, const char *target, int version) {
-    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};   /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
+{
+    /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};
     const char *only = dync__env("DYNC_CUDA_TARGET");
     const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
     int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;
@@ -10002,18 +11549,24 @@ DYNC__FN bool dync__cuda_takes(int device, const char *target, int version) {
     if (version > (driver >= 13000 ? driver / 1000 * 10 - 40 + minor : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)] : 70)) return false;
     return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
 }
-DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what) {
+
+DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
+{
     char words[256];
     if (e == 0) return DYNC_OK;
     (void)cudaGetLastError();
     dync__cuda_words(words, sizeof words, e);
     return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
 }
-DYNC__FN dync_status dync__cuda_enter(int device) {
+
+DYNC__FN dync_status dync__cuda_enter(int device)
+{
     if (dync__cuda_count() == 1) return DYNC_OK;
     return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
 }
-DYNC__FN cudaStream_t dync__cuda_stream(int device) {
+
+DYNC__FN cudaStream_t dync__cuda_stream(int device)
+{
     int index = device >> 8;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (r && r->device == device) return r->stream;
@@ -10021,7 +11574,13 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device) {
     return s ? s->stream : NULL;
 }
 
-/* ==== cuda/memory.c ============================================================================================= */
+/* ==== cuda/memory.c ================================================================================ */
+/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c, before launch.c.
+ *
+ * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its stream and serves the next request of that
+ * stream that it fits without much waste: work on one stream runs in order, so nobody has to wait. Where the driver has no more, everything
+ * kept is given back and asked for once again. While a graph is recorded nothing that it used is given to others. */
+
 typedef struct dync__cuda_block { struct dync__cuda_block *next; void *p; size_t n; int device; cudaStream_t stream; } dync__cuda_block;
 static struct {
     dync__mutex lock;
@@ -10029,12 +11588,16 @@ static struct {
     dync__map live;                      /* address to block */
     dync_cuda_memory stats[DYNC__CUDA_DEVICES];
 } dync__cuda_pool;
-static size_t dync__cuda_rounded(size_t n) {
+
+static size_t dync__cuda_rounded(size_t n)
+{
     size_t unit = n > ((size_t)1 << 20) ? (size_t)2 << 20 : 512;
     return n > SIZE_MAX - unit ? n : (n + unit - 1) / unit * unit;
 }
+
 /* Called with the lock held, as are those below. The smallest kept block that is not a quarter too large. */
-static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n) {
+static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n)
+{
     dync__cuda_block **best = NULL;
     for (dync__cuda_block **b = &dync__cuda_pool.kept[device >> 8]; *b; b = &(*b)->next)
         if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 && (!best || (*b)->n < (*best)->n)) best = b;
@@ -10043,7 +11606,9 @@ static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, s
     *best = found->next;
     return found;
 }
-static void dync__cuda_kept_drop(int device) {
+
+static void dync__cuda_kept_drop(int device)
+{
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     if (dync__cuda_enter(device) != DYNC_OK) return;
     while (dync__cuda_pool.kept[device >> 8]) {
@@ -10055,14 +11620,18 @@ static void dync__cuda_kept_drop(int device) {
         dync__free(b, sizeof *b);
     }
 }
-static void dync__cuda_pool_end(void) {
+
+static void dync__cuda_pool_end(void)
+{
     dync__lock(&dync__cuda_pool.lock);
     for (int i = 0; i < DYNC__CUDA_DEVICES; i++)
         if (dync__cuda_pool.kept[i]) dync__cuda_kept_drop(DYNC_CUDA | i << 8);
     if (dync__cuda_pool.live.n == 0) dync__map_free(&dync__cuda_pool.live);
     dync__unlock(&dync__cuda_pool.lock);
 }
-static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, size_t n) {
+
+static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, size_t n)
+{
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     dync__cuda_block *b = dync__calloc(sizeof *b);
     if (!b) return NULL;
@@ -10087,7 +11656,9 @@ static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, s
     stats->reserved_peak = DYNC__MAX(stats->reserved_peak, stats->reserved);
     return b;
 }
-DYNC__FN void *dync__cuda_alloc(int device, size_t n) {
+
+DYNC__FN void *dync__cuda_alloc(int device, size_t n)
+{
     void *p = NULL;
     if (dync__cuda_known(device) != DYNC_OK || dync__cuda_enter(device) != DYNC_OK) return NULL;
     dync__at_shutdown(dync__cuda_pool_end);
@@ -10111,7 +11682,9 @@ DYNC__FN void *dync__cuda_alloc(int device, size_t n) {
     dync__unlock(&dync__cuda_pool.lock);
     return p;
 }
-DYNC__FN void dync__cuda_free(int device, void *p, size_t n) {
+
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n)
+{
     uint64_t found = 0;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (!p) return;
@@ -10134,7 +11707,9 @@ DYNC__FN void dync__cuda_free(int device, void *p, size_t n) {
     }
     dync__unlock(&dync__cuda_pool.lock);
 }
-DYNC__FN dync_cuda_memory dync__cuda_stats(int index) {
+
+DYNC__FN dync_cuda_memory dync__cuda_stats(int index)
+{
     dync_cuda_memory none;
     memset(&none, 0, sizeof none);
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return none;
@@ -10143,24 +11718,34 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index) {
     dync__unlock(&dync__cuda_pool.lock);
     return none;
 }
-DYNC__FN void dync__cuda_trim(int device) {
+
+DYNC__FN void dync__cuda_trim(int device)
+{
     dync__lock(&dync__cuda_pool.lock);
     dync__cuda_kept_drop(device);
     dync__unlock(&dync__cuda_pool.lock);
 }
+
 /* Blocks of a stream that is gone serve the default one. */
-DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t stream) {
+DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t stream)
+{
     dync__lock(&dync__cuda_pool.lock);
     for (dync__cuda_block *b = dync__cuda_pool.kept[device >> 8]; b; b = b->next)
         if (b->stream == stream) b->stream = NULL;
     dync__unlock(&dync__cuda_pool.lock);
 }
-DYNC__FN void *dync__cuda_alloc_pinned(size_t n) {
+
+DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
+{
     void *p = NULL;
     if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
     return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
 }
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n) {
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
+{
     int device = to_device == DYNC_CPU ? from_device : to_device;
     if (n == 0) return DYNC_OK;                              /* there may be no address */
     DYNC__TRY(dync__cuda_known(device));
@@ -10174,19 +11759,32 @@ DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_de
     DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n, dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync"));
     return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync");
 }
-DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n) {
+
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+{
     DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
     if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;
     int device = to_device == DYNC_CPU ? from_device : to_device;
-    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy on the device failed");
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy "
+                                                                              "on the device "
+                                                                              "failed");
 }
 DYNC__COLD
 
-/* ==== cuda/image.c ============================================================================================== */
+/* ==== cuda/image.c ================================================================================= */
+/* cuda/image.c: compiled images of texts, kept in files where that is asked for (DYNC_CUDA_CACHE=FOLDER, dync_cuda_cache). After device.c, before
+ * launch.c.
+ *
+ * The driver's linker makes the image of a text for the device in use; it goes into FOLDER/<hash>.cubin with the text, the device's capability and
+ * the driver's version in front of it, and a hash of the whole. A file where anything differs is not used, and written anew: first beside its place,
+ * then moved there, so that other processes see all or nothing. What fails here costs only time: the text itself is loaded then. */
+
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
 typedef struct dync__image_head { char magic[8]; uint64_t device, driver, text_bytes, image_bytes, check; } dync__image_head;
 static struct { dync__mutex lock; bool asked; char folder[DYNC__IMAGE_PATH - 64]; } dync__images;
-DYNC__FN dync_status dync__cuda_images_in(const char *folder) {
+
+DYNC__FN dync_status dync__cuda_images_in(const char *folder)
+{
     size_t n = folder ? strlen(folder) : 0;
     if (n >= sizeof dync__images.folder) return dync__fail(DYNC_ERR_VALUE, "a folder's name is at most %d bytes long", (int)sizeof dync__images.folder - 1);
     if (n) DYNC__TRY(dync__folders_make(folder));
@@ -10196,8 +11794,10 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder) {
     dync__unlock(&dync__images.lock);
     return DYNC_OK;
 }
+
 /* The file of a text; false: none is kept. */
-static bool dync__image_path(const dync__image_head *head, const char *text, char path[DYNC__IMAGE_PATH]) {
+static bool dync__image_path(const dync__image_head *head, const char *text, char path[DYNC__IMAGE_PATH])
+{
     const char *folder = NULL;
     dync__error_guard guard;
     if (!dync__images.asked && (folder = dync__env("DYNC_CUDA_CACHE")) != NULL && *folder) {
@@ -10213,13 +11813,17 @@ static bool dync__image_path(const dync__image_head *head, const char *text, cha
     dync__unlock(&dync__images.lock);
     return is_on;
 }
-static uint64_t dync__image_check(const dync__image_head *head, const char *text, const void *image) {
+
+static uint64_t dync__image_check(const dync__image_head *head, const char *text, const void *image)
+{
     dync__image_head blank = *head;
     blank.check = 0;
     uint64_t hash = dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(&blank, sizeof blank, 0));
     return dync__hash_bytes(image, (size_t)head->image_bytes, hash);
 }
-static bool dync__image_read(const char *path, dync__image_head want, const char *text, cudaLibrary_t *library) {
+
+static bool dync__image_read(const char *path, dync__image_head want, const char *text, cudaLibrary_t *library)
+{
     char *file = NULL;
     size_t n = 0;
     dync__image_head head;
@@ -10243,7 +11847,9 @@ static bool dync__image_read(const char *path, dync__image_head want, const char
     (void)dync__error_guard_end(&guard);
     return ok;
 }
-static void dync__image_write(const char *path, const dync__image_head *head, const char *text, const void *image) {
+
+static void dync__image_write(const char *path, const dync__image_head *head, const char *text, const void *image)
+{
     dync__str all = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -10255,6 +11861,7 @@ static void dync__image_write(const char *path, const dync__image_head *head, co
     dync__str_free(&all);
     (void)dync__error_guard_end(&guard);
 }
+
 /* The driver's linker, as far as it is used: all four functions or none. */
 typedef struct dync__linker {
     int (*create)(unsigned n, int *options, void **values, void **state);
@@ -10262,7 +11869,8 @@ typedef struct dync__linker {
     int (*complete)(void *state, void **image, size_t *bytes);
     int (*destroy)(void *state);
 } dync__linker;
-static bool dync__linker_of(dync__linker *l) {
+static bool dync__linker_of(dync__linker *l)
+{
     dync__cuda_function f[] = {dync__cuda_driver_function("cuLinkCreate", 6050), dync__cuda_driver_function("cuLinkAddData", 6050),
                                dync__cuda_driver_function("cuLinkComplete", 5050), dync__cuda_driver_function("cuLinkDestroy", 5050)};
     if (!f[0] || !f[1] || !f[2] || !f[3]) return false;
@@ -10272,7 +11880,9 @@ static bool dync__linker_of(dync__linker *l) {
     l->destroy = (int (*)(void *))f[3];
     return true;
 }
-DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library) {
+
+DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library)
+{
     const dync__cuda_unit *u = dync__cuda_unit_of(index);
     dync__image_head head = {"dyncimg", (uint64_t)(u->major * 10 + u->minor), (uint64_t)dync__cuda_driver(), strlen(text), 0, 0};
     char path[DYNC__IMAGE_PATH];
@@ -10284,7 +11894,8 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
         (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.images, 1);
         return true;
     }
-    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;   /* cudaFree: the device's context */
+    /* cudaFree: the device's context */
+    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;
     bool ok = l.add(state, DYNC__IMAGE_PTX, (void *)(uintptr_t)text, (size_t)head.text_bytes + 1, "dync", 0, NULL, NULL) == 0 &&
               l.complete(state, &image, &n) == 0 && n > 0;
     if (ok && cudaLibraryLoadData(library, image, NULL, NULL, 0, NULL, NULL, 0) != 0) {
@@ -10302,7 +11913,12 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
 }
 DYNC__HOT
 
-/* ==== cuda/launch.c ============================================================================================= */
+/* ==== cuda/launch.c ================================================================================ */
+/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
+ *
+ * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
+ * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
+
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;
     uint64_t hash;
@@ -10313,7 +11929,9 @@ typedef struct dync__cuda_module {
     unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
-static void dync__cuda_modules_end(void) {
+
+static void dync__cuda_modules_end(void)
+{
     while (dync__cuda_modules.first) {
         dync__cuda_module *m = dync__cuda_modules.first;
         dync__cuda_modules.first = m->next;
@@ -10322,8 +11940,13 @@ static void dync__cuda_modules_end(void) {
         dync__free(m, sizeof *m);
     }
 }
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
 static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
-static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index) {
+
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
+{
     static const size_t log_bytes = 2048;
     char log[2048];
 #if defined(DYNC__CUDA_HEADER)
@@ -10346,8 +11969,10 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
+
 /* On this thread's device; every device has its own limits. */
-static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx_text *t, int index) {
+static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx_text *t, int index)
+{
     if (m->devices >> index & 1) return DYNC_OK;
     for (int i = 0; i < t->n_launches; i++)
         if (t->launch[i].shared_bytes > 0)
@@ -10355,7 +11980,9 @@ static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx
     m->devices |= 1u << index;
     return DYNC_OK;
 }
-static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int index) {
+
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int index)
+{
     const char *text = dync__str_get(&t->text);
     uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
     dync__at_shutdown(dync__cuda_modules_end);
@@ -10379,8 +12006,10 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
     dync__unlock(&dync__cuda_modules.lock);
     return m;
 }
+
 /* A form of a part, made and loaded. */
-static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which) {
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
+{
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
     dync_status status = DYNC_OK;
@@ -10396,13 +12025,19 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync__unlock(&c->lock);
     return m ? f : NULL;
 }
-static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word) {
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word)
+{
     for (int i = 0; i < t->n_checks; i++)
         if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
     return true;
 }
+
 /* The code's buffers, temporaries and numbers as this part's parameters. */
-static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word) {
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
+{
     for (int i = 0; i < part->n; i++) {
         int32_t b = part->buf[i];
         void *p = b >= 0 ? buffers[b] : temp[-1 - b];
@@ -10411,11 +12046,13 @@ static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffer
         else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
     }
 }
+
 /* CUtensorMap: 128 bytes on a boundary of 64. */
 typedef struct dync__cuda_map { _Alignas(64) uint64_t word[16]; } dync__cuda_map;
 typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
                                  const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
-static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out) {
+static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out)
+{
     static dync__cuda_function encode;
     static const uint32_t step[5] = {1, 1, 1, 1, 1};
     dync__cuda_function f = DYNC__ATOMIC_LOAD(&encode);
@@ -10424,8 +12061,10 @@ static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync
                                        m->swizzle, 2 /* of 128 bytes */, 0) : -1;
     return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
 }
+
 /* Those of a form; one that was made for the same address last time is taken again. */
-static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f, const uint64_t *word, dync__cuda_map *out) {
+static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f, const uint64_t *word, dync__cuda_map *out)
+{
     dync_status status = DYNC_OK;
     if (f->text.n_maps == 0) return DYNC_OK;
     dync__lock(&c->lock);
@@ -10443,7 +12082,9 @@ static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form 
     dync__unlock(&c->lock);
     return status;
 }
-static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words, uint64_t *word) {
+
+static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words, uint64_t *word)
+{
     void *args[80];
     dync__cuda_map map[DYNC__PTX_MAPS];
     memset(map, 0, sizeof map);
@@ -10468,7 +12109,9 @@ static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset) {
+
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
+{
     uint64_t word[72];
     void *scratch = NULL;
     int n = part->n;
@@ -10494,8 +12137,10 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_free(c->device, scratch, (size_t)f->text.scratch_bytes);
     return status;
 }
+
 /* Operands to main memory, the CPU's kernel, results back. */
-static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers) {
+static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers)
+{
     void *data[DYNC__KCALL_OPERANDS] = {NULL};
     size_t bytes[DYNC__KCALL_OPERANDS] = {0};
     dync_status status = DYNC_OK;
@@ -10519,9 +12164,11 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.host_steps, 1);
     return status;
 }
+
 /* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second run in a row with the same packs it for those that
  * follow. What dync_data gave away or the user lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
-static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp) {
+static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp)
+{
     dync__cuda_packed *k = part->packed;
     const dync__tensor *t = dync__tls.plan_tensors ? dync__tls.plan_tensors[k->input - 1] : NULL;
     void *from = buffers[k->operand];
@@ -10543,7 +12190,9 @@ static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *par
     temp[k->temp] = k->memory;
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset) {
+
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
+{
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
     bool kept[8] = {false};
@@ -10565,7 +12214,11 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
     if (c->packs) dync__unlock(&c->packing);
     return status;
 }
-DYNC__FN void dync__cuda_code_free(void *code) {
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__cuda_code_free(void *code)
+{
     dync__cuda_code *c = code;
     if (!c) return;
     for (int i = 0; i < c->part.n; i++) {
@@ -10579,14 +12232,18 @@ DYNC__FN void dync__cuda_code_free(void *code) {
     dync__arena_free(&c->arena);
     dync__free(c, sizeof *c);
 }
-DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code) {
+
+DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
+{
     const dync__cuda_code *c = code;
     for (int i = 0; i < c->part.n; i++)
         for (int f = 0; f < DYNC__CUDA_FORMS; f++)
             if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
 }
+
 /* A copy that lives as long as the code. */
-static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k) {
+static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
+{
     dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
     if (!out) return NULL;
     for (int i = 0; i < k->buf.n; i++) {
@@ -10604,7 +12261,9 @@ static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kern
     out->uses_random = k->uses_random;
     return out;
 }
-static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n) {
+
+static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
+{
     dync__cuda_part part;
     memset(&part, 0, sizeof part);
     part.n = n;
@@ -10614,7 +12273,9 @@ static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n) {
     if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
     return &c->part.at[c->part.n - 1];
 }
-DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k) {
+
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
+{
     for (int d = 0; k && !k->failed && d < k->n_dims; d++)
         if (k->extent[d] == 0) return true;
     if (!k || k->failed) return dync__fail_memory(0), false;
@@ -10626,7 +12287,9 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k) {
     for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
     return true;
 }
-DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp) {
+
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp)
+{
     int n = c->part.n;
     if (!dync__cuda_add_loop(c, k)) return false;
     if (c->part.n == n || !call->input[operand]) return true;
@@ -10636,7 +12299,9 @@ DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dyn
     c->part.at[n].packed = packed;
     return c->packs = true;
 }
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf) {
+
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
+{
     dync__cuda_part *part = dync__cuda_part_new(c, n);
     if (!part) {
         dync__str text = t->text;
@@ -10648,15 +12313,20 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
-DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t) {
+
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t)
+{
     dync__cuda_form *f = &c->part.at[c->part.n - 1].form[which];
     f->text = *t;
     f->made = true;
     f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
     return !t->text.failed && f->kept;
 }
+
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) { return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t); }
-DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf) {
+
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)
+{
     dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
     if (!part) return false;
     part->kernel = (dync__kernel *)(uintptr_t)end;
@@ -10667,12 +12337,16 @@ DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const 
     }
     return true;
 }
-DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes) {
+
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
+{
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
     return DYNC__CUDA_TEMP + c->temp.n - 1;
 }
+
 /* Is the variant there and loaded? One that the driver refuses is forgotten. */
-static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part) {
+static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
+{
     dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
     dync__error_guard guard;
     if (!f->made) return false;
@@ -10682,15 +12356,19 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part) {
     if (!ok) dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
     return ok;
 }
+
 /* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
-DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok) {
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
+{
     for (int i = 0; i < c->part.n && ok; i++)
         ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;
 }
-DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host) {
+
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host)
+{
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -10706,11 +12384,14 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
         }
     }
     bool empty = false;
-    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;   /* row code of empty rows still runs */
+    /* row code of empty rows still runs */
+    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;
     if (part && empty) c->part.n = 0;
     return dync__cuda_code_finish(c, part != NULL);
 }
-static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *from) {
+
+static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *from)
+{
     dync__kcall *call = dync__arena_copy(&c->arena, from, sizeof *call);
     dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
     if (!part) return DYNC_ERR_MEMORY;
@@ -10718,7 +12399,9 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep) {
+
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep)
+{
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -10738,7 +12421,16 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     return dync__cuda_code_finish(c, status == DYNC_OK);
 }
 
-/* ==== cuda/graphs.c ============================================================================================= */
+/* ==== cuda/graphs.c ================================================================================ */
+/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and inductor's option of that name. After
+ * launch.c.
+ *
+ * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that came from the same address twice are taken
+ * to stay there (parameters); the others are copied to fixed places first. From then on a call compares addresses, copies what moves, draws
+ * random numbers' first index, launches the graph and hands out copies of its results. An input at a new address of the first kind makes it
+ * fixed-place and records again; sizes cannot change, as AOT has an inner callable for each. Inputs in main memory: no graph, said once.
+ * Source: torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
+
 typedef struct dync__cuda_graph {
     dync__inner inner;
     dync__mutex lock;
@@ -10753,7 +12445,9 @@ typedef struct dync__cuda_graph {
     int n_stays;
     bool plain;                          /* never recorded: something is in main memory, or recording failed */
 } dync__cuda_graph;
-static void dync__cuda_graph_drop(dync__cuda_graph *g) {
+
+static void dync__cuda_graph_drop(dync__cuda_graph *g)
+{
     if (g->exec) {
         (void)dync__cuda_enter(g->device);
         (void)cudaStreamSynchronize(g->kept.stream);
@@ -10773,7 +12467,9 @@ static void dync__cuda_graph_drop(dync__cuda_graph *g) {
     if (g->kept.rng) dync__cuda_free(g->device, g->kept.rng, 16);
     g->kept.rng = NULL;
 }
-static void dync__cuda_graph_destroy(void *state) {
+
+static void dync__cuda_graph_destroy(void *state)
+{
     dync__cuda_graph *g = state;
     dync__cuda_graph_drop(g);
     if (g->kept.stream) (void)cudaStreamDestroy(g->kept.stream);
@@ -10785,7 +12481,9 @@ static void dync__cuda_graph_destroy(void *state) {
     dync__free(g->result, (size_t)(g->n_out + 1) * sizeof *g->result);
     dync__free(g, sizeof *g);
 }
-static dync_status dync__cuda_graph_narrow(void *state, const bool *used) {
+
+static dync_status dync__cuda_graph_narrow(void *state, const bool *used)
+{
     dync__cuda_graph *g = state;
     dync__lock(&g->lock);
     dync__cuda_graph_drop(g);
@@ -10793,7 +12491,9 @@ static dync_status dync__cuda_graph_narrow(void *state, const bool *used) {
     dync__unlock(&g->lock);
     return g->inner.narrow ? g->inner.narrow(g->inner.state, used) : DYNC_OK;
 }
-static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_out) {
+
+static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_out)
+{
     if (g->address) return DYNC_OK;
     g->n_in = n_in;
     g->n_out = n_out;
@@ -10804,13 +12504,17 @@ static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_ou
     if (!g->address || !g->moves || !g->fixed || !g->result) return DYNC_ERR_MEMORY;
     return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags");
 }
-static size_t dync__cuda_span_bytes(const dync__tensor *t) {
+
+static size_t dync__cuda_span_bytes(const dync__tensor *t)
+{
     dync__layout lay = t->lay;
     lay.offset = 0;
     return (size_t)dync__layout_span(&lay) * dync__dtype_info(t->dtype)->bytes;
 }
+
 /* Inputs as the graph sees them: themselves, or their fixed places. Fresh references. */
-static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen) {
+static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen)
+{
     for (int i = 0; i < g->n_in; i++) {
         if (!g->moves[i]) {
             dync__ref(seen[i] = in[i]);
@@ -10824,7 +12528,9 @@ static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *co
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph) {
+
+static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph)
+{
     dync__cuda_recording *r = &g->kept;
     cudaStream_t stream = r->stream;
     uint64_t first = dync__tls.rng_offset;
@@ -10842,7 +12548,9 @@ static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *c
     if (status == DYNC_OK) status = dync__cuda_check(e, "cudaStreamEndCapture");
     return status == DYNC_OK && r->failed ? DYNC_ERR_MEMORY : status;
 }
-static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *const *in) {
+
+static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *const *in)
+{
     cudaGraph_t graph = NULL;
     size_t bytes = (size_t)(g->n_in + 1) * sizeof(dync__tensor *);
     dync__tensor **seen = dync__calloc(bytes);
@@ -10859,8 +12567,10 @@ static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *cons
     else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
     return status;
 }
+
 /* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what the graph has written. */
-static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in) {
+static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in)
+{
     const dync__tensor *t = g->result[i];
     for (int k = 0; k < g->n_in; k++) {
         const dync__tensor *seen = g->fixed[k] ? g->fixed[k] : NULL;
@@ -10879,8 +12589,10 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
     }
     return s ? dync__tensor_new(s, t->dtype, &t->lay) : NULL;
 }
+
 /* Results that share a storage share the copy too. */
-static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out) {
+static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+{
     for (int i = 0; i < g->n_out; i++) {
         out[i] = NULL;
         if (!g->result[i]) continue;
@@ -10891,7 +12603,9 @@ static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *c
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out) {
+
+static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+{
     for (int i = 0; i < g->n_in; i++)
         if (g->moves[i] && in[i]->numel)
             DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device, dync__tensor_data(in[i]), dync__cuda_span_bytes(in[i])));
@@ -10903,8 +12617,10 @@ static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *co
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.replays, 1);
     return dync__cuda_graph_results(g, in, out);
 }
+
 /* Whether a graph can serve these inputs; notes what moves. *again: the recording has to go. */
-static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, bool *again) {
+static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, bool *again)
+{
     for (int i = 0; i < g->n_in; i++) {
         void *p = dync__tensor_data(in[i]);
         if (in[i]->device != g->device) return false;
@@ -10916,7 +12632,9 @@ static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, 
     }
     return true;
 }
-static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+
+static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
     dync__cuda_graph *g = state;
     bool again = false;
     dync__lock(&g->lock);
@@ -10941,7 +12659,9 @@ static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *con
     dync__unlock(&g->lock);
     return status;
 }
-DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dync__inner *inner) {
+
+DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dync__inner *inner)
+{
     dync__cuda_graph *g = dync__calloc(sizeof *g);
     if (!g) return DYNC_ERR_MEMORY;
     g->n_stays = graph->n_inputs;
@@ -10961,7 +12681,9 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dyn
     return DYNC_OK;
 }
 
-/* ==== cuda/public.c ============================================================================================= */
+/* ==== cuda/public.c ================================================================================ */
+/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
+
 static const dync__device dync__cuda_device = {
     .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
     .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .call_takes = dync__gm_takes, .run = dync__cuda_run,
@@ -10972,36 +12694,51 @@ static const dync__device *dync__device_hook = &dync__cuda_device;
 #else
 DYNC__FN void dync__cuda_install(void) { dync__device_hook = &dync__cuda_device; }
 #endif
+
 DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }
 DYNC_API const char *dync_cuda_reason(void) { return dync__cuda_why(); }
-static dync_status dync__cuda_device_of(int index, int *device) {
+
+static dync_status dync__cuda_device_of(int index, int *device)
+{
     *device = DYNC_CUDA | index << 8;
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d", dync__cuda_count() - 1, index);
     DYNC__TRY(dync__cuda_known(*device));
     return dync__cuda_enter(*device);
 }
-DYNC_API dync_status dync_cuda_synchronize(int index) {
+
+DYNC_API dync_status dync_cuda_synchronize(int index)
+{
     int device;
     DYNC__TRY(dync__cuda_device_of(index, &device));
     return dync__cuda_check(cudaDeviceSynchronize(), "a kernel or copy on the device failed");
 }
-DYNC_API bool dync_cuda_allow_tf32(bool allow) {
+
+DYNC_API bool dync_cuda_allow_tf32(bool allow)
+{
     bool before = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) != 0;
     DYNC__ATOMIC_STORE(&dync__cuda_tf32, allow);
     return before;
 }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }
-DYNC_API void dync_cuda_empty_cache(int index) {
+DYNC_API void dync_cuda_empty_cache(int index)
+{
     int device;
     if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK) dync__cuda_trim(device);
 }
-static dync__tensor *dync__cuda_own(const dync_tensor *h) {
+
+static dync__tensor *dync__cuda_own(const dync_tensor *h)
+{
     dync__tensor *t = dync__open(h);
     if (!t || (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META)) return t;
     dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none");
     return NULL;
 }
-DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h) {
+
+DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h)
+{
     dync__tensor *t = dync__cuda_own(h), *dense = t ? dync__contiguous_copy(t) : NULL, *out = NULL;
     void *p = dense ? dync__cuda_alloc_pinned(dense->storage->size_bytes) : NULL;
     dync__storage *s = p ? dync__storage_borrow(DYNC_CPU, p, dense->storage->size_bytes) : NULL;
@@ -11015,7 +12752,9 @@ DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h) {
     dync__unref(dense);
     return dync__give(out);
 }
-DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device) {
+
+DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
+{
     dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
     if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
     if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) || !dync__layout_is_dense(&t->lay)) return dync_to_device(h, device);
@@ -11038,13 +12777,19 @@ DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device) {
     }
     return dync__give(out);
 }
-DYNC_API void *dync_cuda_data(dync_tensor *h) {
+
+DYNC_API void *dync_cuda_data(dync_tensor *h)
+{
     dync__tensor *t = dync__cuda_own(h);
     if (!t) return NULL;
     if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
     return dync__tensor_data(t);
 }
-DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index) {
+
+/* ---- streams and events ---------------------------------------------------------------------- */
+
+DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
+{
     int device;
     if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
     dync_cuda_stream *s = dync__calloc(sizeof *s);
@@ -11054,8 +12799,10 @@ DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index) {
     dync__free(s, sizeof *s);
     return NULL;
 }
+
 /* Memory kept for the stream goes back: another stream may get the same handle. */
-DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s) {
+DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
+{
     if (!s) return;
     if (dync__cuda_tls.stream[s->device >> 8] == s) dync__cuda_tls.stream[s->device >> 8] = NULL;
     if (dync__cuda_enter(s->device) == DYNC_OK) {
@@ -11065,29 +12812,41 @@ DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s) {
     }
     dync__free(s, sizeof *s);
 }
-DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index) {
+
+DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index)
+{
     if (s) index = s->device >> 8;
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
     dync_cuda_stream *before = dync__cuda_tls.stream[index];
     dync__cuda_tls.stream[index] = s;
     return before;
 }
-static dync_status dync__cuda_given(const void *p, const char *what) {
+
+static dync_status dync__cuda_given(const void *p, const char *what)
+{
     return p ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "expected %s, got NULL", what);
 }
-DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s) {
+
+DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s)
+{
     DYNC__TRY(dync__cuda_given(s, "a stream"));
     DYNC__TRY(dync__cuda_enter(s->device));
-    return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream failed");
+    return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream "
+                                                              "failed");
 }
-DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e) {
+
+DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e)
+{
     DYNC__TRY(dync__cuda_given(s, "a stream"));
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(s->device));
     return dync__cuda_check(cudaStreamWaitEvent(s->stream, e->event, 0), "cudaStreamWaitEvent");
 }
+
 DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *s) { return s ? (void *)s->stream : NULL; }
-DYNC_API dync_cuda_event *dync_cuda_event_new(int index) {
+
+DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
+{
     int device;
     if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
     dync_cuda_event *e = dync__calloc(sizeof *e);
@@ -11097,25 +12856,34 @@ DYNC_API dync_cuda_event *dync_cuda_event_new(int index) {
     dync__free(e, sizeof *e);
     return NULL;
 }
-DYNC_API void dync_cuda_event_free(dync_cuda_event *e) {
+
+DYNC_API void dync_cuda_event_free(dync_cuda_event *e)
+{
     if (!e) return;
     (void)cudaEventDestroy(e->event);
     dync__free(e, sizeof *e);
 }
-DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e) {
+
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e)
+{
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(e->device));
     return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)), "cudaEventRecord");
 }
-DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e) {
+
+DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
+{
     DYNC__TRY(dync__cuda_given(e, "an event"));
     return dync__cuda_check(cudaEventSynchronize(e->event), "cudaEventSynchronize");
 }
-DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end) {
+
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
+{
     float ms = 0;
     if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
     return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
 }
+
 DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void) { return dync__cuda_counters; }
 DYNC__LEVELS_END

@@ -28,7 +28,7 @@ static size_t rows, columns;
 static int wrong;
 static FILE *json;
 
-/* ---- the cases ----------------------------------------------------------------------------- */
+/* ---- the cases ------------------------------------------------------------------------------- */
 
 static dync_tensor *fn_small(dync_tensor *x) { return dync_relu(dync_add(x, 1)); }
 static dync_tensor *fn_short(dync_tensor *a, dync_tensor *b)
@@ -152,7 +152,7 @@ static double sample_cold(void)
     return t;
 }
 
-/* ---- cases that run a compiler ----------------------------------------------------------------- */
+/* ---- cases that run a compiler --------------------------------------------------------------- */
 
 static double compile_ns(const char *text, const char *flags)
 {
@@ -176,7 +176,7 @@ static double sample_include(void)
 }
 static double sample_implementation(void) { return compile_ns("#define DYNC_IMPLEMENTATION\n#include \"dync.h\"\n", "-O2"); }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const bench_case cases[] = {
     {"guarded call, 10 elements", prepare_small, run_one, NULL, NULL, 10, 150, false},
@@ -257,7 +257,8 @@ static void measure(const bench_case *c)
     }
     if (c->hand && !same_result(c)) wrong = 1;
     long n = repeats_for(c->run), n_hand = c->hand ? repeats_for(c->hand) : 0;
-    for (int i = 0; i < SAMPLES; i++) {               /* in turn, so that both see the machine in the same mood */
+    /* in turn, so that both see the machine in the same mood */
+    for (int i = 0; i < SAMPLES; i++) {
         own[i] = time_of(c->run, n);
         hand[i] = c->hand ? time_of(c->hand, n_hand) : 0;
     }

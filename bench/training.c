@@ -47,7 +47,7 @@ static dync_module *small(void)
     return dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(), dync_nn_linear(10, 10, true), dync_nn_sigmoid());
 }
 
-/* ---- what is measured ---------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 static dync_dims shape_of(dync_tensor *t)
 {
     dync_dims d = {.n = dync_ndim(t)};
@@ -109,7 +109,8 @@ static void stage_of(const char *name, dync_module *(*make)(void), dync_dims sha
             DYNC_SCOPE {
                 dync_backend b = {.name = "timed", .compile = timed, .user = &s};
                 dync_module *m = make();
-                s.counts = i == 0;                       /* counting takes time of its own: the median does not see it */
+                /* counting takes time of its own: the median does not see it */
+                s.counts = i == 0;
                 s.options = all ? "partition=default" : NULL;
                 dync_compiled *f = dync_compile(m, .backend_object = &b);
                 dync_call(f, dync_randn(shape));
@@ -178,7 +179,8 @@ static void small_step(void)
         for (int k = 0; k < 3; k++) {
             bool grad = dync_grad_mode_push(k < 2);
             long repeats = repeats_for(fn[k]);
-            for (int i = 0; i < SAMPLES; i++) {             /* in turn: the machine's moods meet both */
+            /* in turn: the machine's moods meet both */
+            for (int i = 0; i < SAMPLES; i++) {
                 t[k][i] = time_of(fn[k], repeats);
                 if (k) continue;
                 dync_set_grad_enabled(false);
@@ -199,7 +201,7 @@ static void small_step(void)
     }
 }
 
-/* ---- another batch size: what its first call costs beyond its next ones ------------------------- */
+/* ---- another batch size: what its first call costs beyond its next ones ---------------------- */
 static dync_module *net;
 static dync_optim *opt;
 static dync_tensor *loss_of(dync_tensor *a, dync_tensor *b) { return dync_mse_loss(dync_forward_call(net, a), b); }

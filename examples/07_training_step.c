@@ -27,7 +27,8 @@ int main(void)
     if (!net || !optim || !f) return dync_error();
 
     dync_tensor *x = dync_sub(dync_mul(dync_rand(dync_shape(256, 2)), 2), 1);
-    dync_tensor *y = dync_mul(dync_slice(x, 1, 0, 1, 1), dync_slice(x, 1, 1, 2, 1));  /* y = a * b */
+    /* y = a * b */
+    dync_tensor *y = dync_mul(dync_slice(x, 1, 0, 1, 1), dync_slice(x, 1, 1, 2, 1));
     double first = 0, last = 0;
     for (int i = 0; i < 400; i++)
         DYNC_SCOPE {

@@ -54,7 +54,7 @@ static struct {
     int no_fork, verbose, timeout_s;
 } test__state;
 
-/* ---- defining tests ------------------------------------------------------------------------------------------ */
+/* ---- defining tests -------------------------------------------------------------------------- */
 
 TEST__UNUSED static void test__add(test__case *c)
 {
@@ -89,7 +89,7 @@ TEST__UNUSED static void test__add(test__case *c)
         return;                                                      \
     } while (0)
 
-/* ---- expectations ------------------------------------------------------------------------------------------- */
+/* ---- expectations ---------------------------------------------------------------------------- */
 
 /* True while this failure is among those worth printing. */
 TEST__UNUSED static int test__fail(const char *file, int line, const char *what)
@@ -248,7 +248,7 @@ TEST__UNUSED static int test__ok(int status, const char *message, const char *fi
         if (!test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")) return;          \
     } while (0)
 
-/* ---- random numbers of a test: the same for the same --seed and name ----------------------------------------- */
+/* ---- random numbers of a test: the same for the same --seed and name ------------------------- */
 TEST__UNUSED static uint64_t test_random(void)
 {
     uint64_t z = (test__state.random += 0x9e3779b97f4a7c15u);      /* SplitMix64 */
@@ -271,7 +271,7 @@ TEST__UNUSED static int test_count(int quick)
     return soak && atoi(soak) > 0 ? quick * atoi(soak) : quick;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void test__run_here(const test__case *c)
 {
@@ -339,7 +339,8 @@ static int test__run_forked(const test__case *c)
     if (!text) text = (char *)malloc(128);
     waitpid(child, &status, 0);
     outcome = WIFEXITED(status) ? WEXITSTATUS(status) : TEST__FAIL;
-    if (outcome != TEST__PASS && outcome != TEST__SKIP && outcome != TEST__FAIL) {    /* a sanitizer's exit status */
+    /* a sanitizer's exit status */
+    if (outcome != TEST__PASS && outcome != TEST__SKIP && outcome != TEST__FAIL) {
         if (text) n += (size_t)snprintf(text + n, 128, "  exit status %d\n", outcome);
         outcome = TEST__FAIL;
     }

@@ -3,22 +3,25 @@
  *   amalgamate src/dync.in.h > dync.h
  *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is left out: it is there before
  *
- * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
- * the root itself (each .c file begins with it). Of .c files, the opening comment, blank lines and the rules between sections are left out and the brace that opens a
- * function goes up to its line, as does what stands between parentheses or continues a macro where it fits 132 columns: this keeps the header within what debuggers take. Everything else is
- * copied as it is. Banners name the source file; there are no #line directives and no dates, so the same input gives the same bytes.
+ * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those
+ * that name the root itself (each .c file begins with it). Everything else is copied as it is, comments included: who opens the
+ * header in a debugger reads what you read. Banners name the source file; there are no #line directives and no dates, so the
+ * same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
  * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
 #include "tool.h"
 
-enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0, WIDTH = 132, ALONE = -1000 };
+enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0 };
 typedef struct pasted_file { char path[TOOL_PATH]; int n_conditions, conditions[MAX_CONDITIONS]; } pasted_file;
 static pasted_file files[MAX_FILES];
 static int n_files;
-static int n_before;                                                /* files of the list that comes before */
-static bool silent;                                                 /* only remembering what is pasted */
-static int conditions[MAX_CONDITIONS], n_conditions, n_opened;      /* ids of the #if blocks now open; guards have id 0 */
+/* files of the list that comes before */
+static int n_before;
+/* only remembering what is pasted */
+static bool silent;
+/* ids of the #if blocks now open; guards have id 0 */
+static int conditions[MAX_CONDITIONS], n_conditions, n_opened;
 
 /* The file's place among those pasted, or -1. */
 static int find_file(const char *path)
@@ -101,112 +104,8 @@ static void banner(const char *path)
     const char *name = strncmp(path, "src/", 4) == 0 ? path + 4 : path;
     int width = 4 + (int)strlen(name);
     printf("\n/* ==== %s ", name);
-    for (; width < 110; width++) putchar('=');
+    for (; width < 97; width++) putchar('=');
     printf(" */\n");
-}
-
-static bool is_blank(const char *line) { return *line == '\n' || *line == '\r'; }
-
-/* A comment of one line that begins a section. */
-static bool is_rule(const char *line)
-{
-    const char *end = line + strcspn(line, "\r\n");
-    return strncmp(line, "/* ---", 6) == 0 && end - line > 8 && strncmp(end - 2, "*/", 2) == 0;
-}
-
-static bool is_source(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 2 && strcmp(path + n - 2, ".c") == 0;
-}
-
-/* What follows the comment that a file begins with. */
-static char *after_comment(char *text)
-{
-    char *end = strncmp(text, "/*", 2) == 0 ? strstr(text, "*/") : NULL;
-    return end ? end + tool_line(end) : text;
-}
-
-/* Whether a function's opening brace stands alone in the next line. */
-static bool is_before_brace(const char *line)
-{
-    const char *end = line + strcspn(line, "\r\n");
-    if (*line == '#' || end == line || end[-1] != ')') return false;
-    end += strspn(end, "\r");
-    return end[0] == '\n' && end[1] == '{' && (end[2] == '\n' || end[2] == '\r');
-}
-
-/* How many parentheses are open after the line, of which `open` were before it; ALONE where nothing may be joined: directives, macros, and comments
- * but at the end of a statement. */
-static int open_after(const char *line, int open)
-{
-    const char *end = line + strcspn(line, "\r\n");
-    if (*line == '#' || (end > line && end[-1] == '\\') || line[strspn(line, " ")] == '*') return ALONE;
-    for (const char *p = line; p < end; p++) {
-        if (p[0] == '/' && p[1] == '*') return open || strncmp(end - 2, "*/", 2) != 0 ? ALONE : 0;
-        if (*p == '"' || *p == '\'') {
-            for (char quote = *p++; p < end && *p != quote; p++) p += *p == '\\';
-        } else {
-            open += (*p == '(') - (*p == ')');
-        }
-    }
-    return open;
-}
-
-/* The length of a line without its backslash, and whether it has one. */
-static bool is_continued(const char *line, size_t *length)
-{
-    size_t n = strcspn(line, "\r\n");
-    *length = n;
-    if (n == 0 || line[n - 1] != '\\') return false;
-    for (n--; n > 0 && line[n - 1] == ' ';) n--;
-    *length = n;
-    return true;
-}
-
-/* Writes lines of a macro as one while they fit, but for its statements. What follows them. */
-static char *write_macro(char *line)
-{
-    size_t length, n;
-    bool more = is_continued(line, &length);
-    char last = length ? line[length - 1] : ';';
-    printf("%.*s", (int)length, line);
-    while (more) {
-        char *next = line + tool_line(line), *rest = next + strspn(next, " ");
-        bool after = is_continued(rest, &n);
-        if (n == 0 || length + 1 + n + 2 > WIDTH || strchr(";{}", last) || strchr("/{}", *rest)) break;
-        printf(" %.*s", (int)n, rest);
-        length += 1 + n;
-        last = rest[n - 1];
-        line = next;
-        more = after;
-    }
-    printf(more ? " \\\n" : "\n");
-    return line + tool_line(line);
-}
-
-/* Writes the line, what continues it between parentheses and fits beside it, and the brace of a function. What follows them. */
-static char *write_joined(char *line)
-{
-    size_t length;
-    int open = open_after(line, 0);
-    if (is_continued(line, &length)) return write_macro(line);
-    printf("%.*s", (int)length, line);
-    while (open > 0 && line[tool_line(line)]) {
-        char *next = line + tool_line(line), *rest = next + strspn(next, " ");
-        size_t n = strcspn(rest, "\r\n");
-        open = open_after(next, open);
-        if (open == ALONE || *rest == '#' || n == 0 || length + 1 + n > WIDTH) break;
-        printf("%s%.*s", line[strcspn(line, "\r\n") - 1] == '(' ? "" : " ", (int)n, rest);
-        length += 1 + n;
-        line = next;
-    }
-    if (is_before_brace(line)) {
-        printf(" {");
-        line += tool_line(line);
-    }
-    putchar('\n');
-    return line + tool_line(line);
 }
 
 static void paste(const char *path, bool is_root)
@@ -218,17 +117,14 @@ static void paste(const char *path, bool is_root)
     remember(path);
     guard = find_guard(text);
     if (!is_root && !silent) banner(path);
-    for (char *line = is_source(path) ? after_comment(text) : text, *next; *line; line = next) {
+    for (char *line = text, *next; *line; line = next) {
         next = line + tool_line(line);
         if (tool_include(line, path, target)) {
             paste_include(target, path);
             continue;
         }
-        if (is_source(path) && (is_blank(line) || is_rule(line))) continue;
         track(line, line == guard, path);
-        if (silent) continue;
-        if (is_source(path)) next = write_joined(line);
-        else fwrite(line, 1, tool_line(line), stdout);
+        if (!silent) fwrite(line, 1, tool_line(line), stdout);
     }
     if (n_conditions != depth) tool_die("%s: #if and #endif do not match", path);
     free(text);

@@ -5,6 +5,7 @@
  *
  * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
 /* One row per schema type: its C type in the public half, how the macro passes it on, how the entry packs it. %s is its name, @ the
  * function's. */
 typedef struct param_type { const char *schema, *c, *pass, *pack; } param_type;
+/* clang-format off */
 static const param_type types[] = {
     {"Value",    "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
     {"Value?",   "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
@@ -38,7 +40,77 @@ static const param_type types[] = {
     {"Device",   "dync_device ",     "%s",         "dync__arg_device((int)%s)"},
     {"str",      "const char *",     "%s",         "dync__arg_s(%s)"},
 };
+/* clang-format on */
 typedef struct param { const param_type *type; char name[NAME_CAP]; } param;
+
+/* What is printed comes to `line` and is written at its end: broken at spaces outside strings where it is wider than
+ * WIDTH, with a backslash inside macros. */
+enum { WIDTH = 100, LINE_CAP = 4096 };
+static char line[LINE_CAP];
+static size_t line_len;
+
+/* Where a line breaks before column `limit`: at the last space behind a comma, or in a comment the last space of all;
+ * outside strings, else inside one (quoted: it is cut in two). 0: nowhere. */
+static size_t last_space(const char *s, size_t limit, bool comment, bool *quoted)
+{
+    size_t comma = 0, space = 0, any = 0;
+    bool inside = false;
+    for (size_t i = 0; s[i] && i < limit; i++) {
+        if (s[i] == '\\' && inside) i++;
+        else if (s[i] == '"') inside = !inside;
+        if (s[i] != ' ' || i <= 8) continue;
+        any = i;
+        if (!inside) space = i;
+        if (!inside && s[i - 1] == ',') comma = i;
+    }
+    *quoted = !comma && !space && !comment;
+    return comma && !comment ? comma : space ? space : any;
+}
+
+static void write_line(void)
+{
+    static bool continued;             /* the line before ended in a backslash */
+    bool macro = line[0] == '#' || continued, comment = line[0] == '/', quoted = false;
+    char *s = line;
+    size_t indent = 0;
+    line[line_len] = 0;
+    continued = line_len > 0 && line[line_len - 1] == '\\';
+    while (indent + strlen(s) > WIDTH) {
+        size_t cut = last_space(s, WIDTH - indent - (macro ? 3 : 1), comment, &quoted);
+        if (cut == 0) break;
+        printf("%*s%.*s%s%s\n", (int)indent, "", (int)(cut + quoted), s, quoted ? "\"" : "",
+               macro ? " \\" : "");
+        s += cut + !quoted;
+        indent = 4;
+        if (quoted) *s = '"';
+        if (comment) indent = 1, s = memcpy(s - 2, "* ", 2);
+    }
+    printf("%*s%s\n", (int)indent, "", s);
+    line_len = 0;
+}
+
+static void put_char(char c)
+{
+    if (c == '\n') write_line();
+    else if (line_len + 1 < LINE_CAP) line[line_len++] = c;
+}
+
+static void put_text(const char *s)
+{
+    while (*s) put_char(*s++);
+}
+
+/* How many characters were printed. */
+static int put(const char *format, ...)
+{
+    char text[LINE_CAP];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_text(text);
+    return n;
+}
 
 static void fail(const op_row *row, const char *what, const char *at)
 {
@@ -92,17 +164,17 @@ static int parse_schema(const op_row *row, param *out)
 static void print_form(const char *form, const char *name, const char *op)
 {
     for (; *form; form++) {
-        if (form[0] == '%' && form[1] == 's') { fputs(name, stdout); form++; }
-        else if (form[0] == '@') printf("dync_%s", op);
-        else putchar(*form);
+        if (form[0] == '%' && form[1] == 's') { put_text(name); form++; }
+        else if (form[0] == '@') put("dync_%s", op);
+        else put_char(*form);
     }
 }
 
 static void print_params(const param *p, int n, int with_location)
 {
-    for (int i = 0; i < n; i++) printf("%s%s%s", i ? ", " : "", p[i].type->c, p[i].name);
-    if (with_location) printf("%sdync_loc at", n ? ", " : "");
-    else if (!n) printf("void");
+    for (int i = 0; i < n; i++) put("%s%s%s", i ? ", " : "", p[i].type->c, p[i].name);
+    if (with_location) put("%sdync_loc at", n ? ", " : "");
+    else if (!n) put("void");
 }
 
 static const char *result_type(const op_row *row)
@@ -138,22 +210,22 @@ static void print_packer_head(const op_row *row)
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    printf("%sdync__op_%s(int op, ", result_type(row), find_signature(row)->word);
+    put("%sdync__op_%s(int op, ", result_type(row), find_signature(row)->word);
     print_params(p, n, 1);
-    printf(")");
+    put(")");
 }
 
-/* ---- src/api/ops.h -------------------------------------------------------------------------------------------- */
+/* ---- src/api/ops.h --------------------------------------------------------------------------- */
 
 static void print_doc(const op_row *row)
 {
-    printf("/* dync_%s: %s.", row->name, row->doc);
-    if (strcmp(row->cls, "INPLACE") == 0) printf(" In place; returns self.");
-    if (strcmp(row->cls, "VIEW") == 0) printf(" A view: shares self's memory.");
-    if (row->nout > 1) printf(" A list of %d tensors.", row->nout);
-    if (strstr(row->flags, "DYNC__OP_NONDIFF")) printf(" No gradient.");
-    if (strstr(row->flags, "DYNC__OP_DATA_SHAPE")) printf(" The shape depends on data: a graph break.");
-    printf(" */\n");
+    put("/* dync_%s: %s.", row->name, row->doc);
+    if (strcmp(row->cls, "INPLACE") == 0) put(" In place; returns self.");
+    if (strcmp(row->cls, "VIEW") == 0) put(" A view: shares self's memory.");
+    if (row->nout > 1) put(" A list of %d tensors.", row->nout);
+    if (strstr(row->flags, "DYNC__OP_NONDIFF")) put(" No gradient.");
+    if (strstr(row->flags, "DYNC__OP_DATA_SHAPE")) put(" The shape depends on data: a graph break.");
+    put(" */\n");
 }
 
 /* How many leading operands may be operator calls themselves: they are evaluated in order (DYNC_SEQ2, DYNC_SEQ3_AND). */
@@ -169,76 +241,81 @@ static void print_api(const op_row *row)
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
     print_doc(row);
-    printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
+    put("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
-    printf(");\n");
-    if (n) {                                                  /* the second macro has the names, the first one counts */
-        printf("#define dync_%s(...) DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, __VA_ARGS__)(\"dync_%s takes %d argument%s: ", row->name, n, row->name,
+    put(");\n");
+    /* the second macro has the names, the first one counts */
+    if (n) {
+        put("#define dync_%s(...) \\\n    DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, __VA_ARGS__)(\"dync_%s takes %d argument%s: ", row->name, n, row->name,
                row->nout > 1 ? "V" : "T", row->name, n, n > 1 ? "s" : "");
-        for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
-        printf("\", __VA_ARGS__)\n#define DYNC_%s(text_", row->name);
-        for (int i = 0; i < n; i++) printf(", %s", p[i].name);
-    } else printf("#define dync_%s(", row->name);
+        for (int i = 0; i < n; i++) put("%s%s", i ? ", " : "", p[i].name);
+        put("\", __VA_ARGS__)\n#define DYNC_%s(text_", row->name);
+        for (int i = 0; i < n; i++) put(", %s", p[i].name);
+    } else put("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
-    if (k > 1) printf(") DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
-    else printf(") DYNC_OP");
-    printf("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
+    if (k > 1) put(") \\\n    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
+    else put(") \\\n    DYNC_OP");
+    put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
     for (int i = 0; i < n; i++) {
-        printf(", ");
+        put(", ");
         print_form(p[i].type->pass, p[i].name, row->name);
     }
-    printf(")\n");
+    put(")\n");
 }
 
 /* The operators' numbers, then one function a signature: it packs the arguments of whichever operator it is told. */
 static void print_numbers(void)
 {
-    int column = printf("enum {");
+    int column = put("enum {");
     for (int i = 0; i < (int)N_ROWS; i++) {
-        if (column + (int)strlen(rows[i].name) + 12 > 130) column = (printf("\n   "), 3);
-        column += printf(" DYNC__OP_%s,", rows[i].name);
+        if (column + (int)strlen(rows[i].name) + 12 > 98) column = (put("\n   "), 3);
+        column += put(" DYNC__OP_%s,", rows[i].name);
     }
-    printf("\n    DYNC__N_OPS\n};\n");
+    put("\n    DYNC__N_OPS\n};\n");
 }
 
 static void print_packer_heads(void)
 {
     for (int i = 0; i < (int)N_ROWS; i++) {
         if (!is_public(&rows[i]) || find_signature(&rows[i])->first != &rows[i]) continue;
-        printf("DYNC_API ");
+        put("DYNC_API ");
         print_packer_head(&rows[i]);
-        printf(";\n");
+        put(";\n");
     }
 }
 
 static const char api_head[] =
-    "/* ---- operators: PyTorch's names, semantics, type promotion and broadcasting; trailing _ works in place ---------\n"
+    "/* ---- operators: PyTorch's names, semantics, type promotion and broadcasting; trailing _ "
+    "works in place ---------\n"
     " *\n"
     " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`.\n"
     " *\n"
-    " * Each operator is a function, dync_add, and a macro of that name that hands on its place in the source, so that an\n"
+    " * Each operator is a function, dync_add, and a macro of that name that hands on its place "
+    "in the source, so that an\n"
     " * error says file and line. (dync_add)(a, b) is the function. What holds for all of them:\n"
     " *\n"
-    " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), dync_sub(1.0, x)\n"
+    " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), "
+    "dync_sub(1.0, x)\n"
     " *   dims        a shape literal of dimensions, dync_shape(0, -1); DYNC_ALL is all of them\n"
     " *   dim         -rank <= dim < rank; negative counts from the end\n"
     " *   ->          a new tensor, owned by the scope; NULL on failure\n"
-    " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
+    " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX, "
+    "DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
     " *   notes       NULL operands give NULL; a failed call leaves its operands as they were\n"
     " *   thread      any */\n"
     "#define DYNC_ALL (DYNC_LITERAL(dync_dims){0, {0}})              /* every dimension */\n"
     "#define DYNC_END INT64_MAX                                       /* open slice end */\n";
 
-/* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */
+/* ---- src/op/entries.c ------------------------------------------------------------------------ */
 
 /* What an entry's macro takes behind the name: the signature, what it returns and takes, and what it hands on. */
 static void print_entry_rest(const op_row *row, const param *p, int n)
 {
-    printf("%s, %s, (", find_signature(row)->word, result_type(row));
+    put("%s, %s, (", find_signature(row)->word, result_type(row));
     print_params(p, n, 0);
-    printf(")");
-    for (int i = 0; i < n; i++) printf(", %s", p[i].name);
-    printf(")\n");
+    put(")");
+    for (int i = 0; i < n; i++) put(", %s", p[i].name);
+    put(")\n");
 }
 
 /* The function of a signature, and the macro of its operators where there are several. */
@@ -248,16 +325,15 @@ static void print_packer(const op_row *row, bool several)
     int n = parse_schema(row, p);
     const char *word = find_signature(row)->word;
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    printf("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row), row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
+    put("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row), row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
     print_params(p, n, 1);
-    printf("),\n            ");
+    put("),\n    ");
     for (int i = 0; i < n; i++) {
-        printf(" ");
         print_form(p[i].type->pack, p[i].name, row->name);
-        printf(i + 1 < n ? "," : ")\n");
+        put(i + 1 < n ? ", " : ")\n");
     }
-    if (several) printf("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
-    else printf("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
+    if (several) put("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
+    else put("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
     print_entry_rest(row, p, n);
 }
 
@@ -272,20 +348,23 @@ static void print_entries(void)
         print_packer(&rows[i], users > 1);
         for (int k = i; users > 1 && k < (int)N_ROWS; k++) {
             if (!is_public(&rows[k]) || find_signature(&rows[k]) != s) continue;
-            if (column > 100) column = (putchar('\n'), 0);
-            column += printf("%sDYNC__ENTRY_%s(%s)", column ? " " : "", s->word, rows[k].name);
+            if (column > 72) column = (put("\n"), 0);
+            column += put("%sDYNC__ENTRY_%s(%s)", column ? " " : "", s->word, rows[k].name);
         }
-        if (column) printf("\n");
+        if (column) put("\n");
     }
 }
 
 static const char entries_head[] =
-    "/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens the handles packed here.\n"
+    "/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, "
+    "which opens the handles packed here.\n"
     " *\n"
-    " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */\n"
+    " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. "
+    "*/\n"
     "#include \"../dync.in.h\"\n"
     "#include \"op.h\"\n\n"
-    "/* What packs the arguments of all operators of one signature, and the function of one operator. */\n"
+    "/* What packs the arguments of all operators of one signature, and the function of one "
+    "operator. */\n"
     "#define DYNC__PACKER(sig, result, call, params, ...) \\\n"
     "    DYNC_API result dync__op_##sig params \\\n"
     "    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }\n"
@@ -299,7 +378,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: genops api|entries\n");
         return 2;
     }
-    fputs(api ? api_head : entries_head, stdout);
+    put_text(api ? api_head : entries_head);
     if (api) {
         print_numbers();
         print_packer_heads();

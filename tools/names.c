@@ -115,7 +115,8 @@ static void check_types(void)
         if (strcmp(e->tag, "DW_TAG_enumeration_type") == 0) enumeration_is_ours = e->file == ours && e->level == 1;
         if (strcmp(e->tag, "DW_TAG_enumerator") == 0 && enumeration_is_ours) check(e->name, "enum constant");
         if (e->level != 1 || e->file != ours || !e->name[0]) continue;
-        if (e->declared_only && strcmp(e->tag, "DW_TAG_subprogram") == 0) continue;     /* the system's, declared by hand */
+        /* the system's, declared by hand */
+        if (e->declared_only && strcmp(e->tag, "DW_TAG_subprogram") == 0) continue;
         for (size_t k = 0; k < sizeof tags / sizeof tags[0]; k++)
             if (strcmp(e->tag, tags[k]) == 0) check(e->name, tags[k] + strlen("DW_TAG_"));
     }

@@ -21,9 +21,11 @@ typedef struct job {
     int number;                                                /* its files are apart from a namesake's */
 } job;
 static const char *out_dir = "build/run";
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;       /* what follows, and standard output */
+/* what follows, and standard output */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char **next_item;
-static job current = {NULL, "", NULL, 0};                      /* what holds for the items from here on */
+/* what holds for the items from here on */
+static job current = {NULL, "", NULL, 0};
 static totals sum;
 
 static double now(void)
@@ -115,7 +117,8 @@ static char *command_of(const job *j, const char *out, const char *err)
     if (equals)
         snprintf(command, cap, "( %s ) >%s 2>%s", equals + 1, out, err);
     else if (j->expected_dir)
-        snprintf(command, cap, "( item=$(realpath %s); rm -rf %s.d; mkdir -p %s.d && cd %s.d && %s \"$item\" ) >%s 2>%s",
+        snprintf(command, cap, "( item=$(realpath %s); rm -rf %s.d; mkdir -p %s.d && cd %s.d && "
+                               "%s \"$item\" ) >%s 2>%s",
                  j->item, out, out, out, j->with, out, err);
     else
         snprintf(command, cap, "%s %s >%s 2>%s", j->with, j->item, out, err);

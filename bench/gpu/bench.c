@@ -27,7 +27,7 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 #define FUNCTION(name, ...) \
     static dync_value name(const dync_value *v, int n, void *user) { (void)n, (void)user; dync_tensor *x = as(v[0]); (void)x; return DYNC_V(__VA_ARGS__); }
 FUNCTION(fn_add, dync_add(x, v[1]))
@@ -89,7 +89,7 @@ static dync_value fn_gpt_step(const dync_value *v, int n, void *user)
     return DYNC_V(loss);
 }
 
-/* ---- modules: as in bench/peers/rows.c ------------------------------------------------------------------------------------------------ */
+/* ---- modules: as in bench/peers/rows.c ------------------------------------------------------- */
 /* A transformer block that normalises first: p.a features, p.b heads. */
 static dync_tensor *head(dync_tensor *y, int i)
 {
@@ -195,7 +195,7 @@ static dync_module *make_lstm(void)
     return m;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 static dync_tensor *random_of(int dtype, int n, const int64_t *shape)
 {
     dync_dims d = {.n = n};
@@ -248,7 +248,7 @@ static void in_words(int t, dync_tensor **x)
 }
 static void in_picture(int t, dync_tensor **x) { x[0] = RANDOM(t, p.c, 3, p.d, p.d); }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 #define K4 4096
 typedef struct row {
     const char *name;
@@ -319,7 +319,7 @@ static const row rows[] = {
     {"LSTM f32, 2 layers of 512, 128 steps of 32", DYNC_F32, fn_net, in_block, make_lstm, false, {512, 2, 128, 32}, {4, 1, 3, 2}, 0, 0},
 };
 
-/* ---- measuring -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 typedef struct figures { double device_us, host_us; bool wrong, failed; } figures;
 static const char *const ways[] = {"eager", "inductor", "cudagraphs"};
 static double copy_rate;                 /* bytes a second, read and written */
@@ -334,7 +334,8 @@ static figures measure(dync_compiled *f, const row *r, const dync_value *v, int 
     figures out = {HUGE_VAL, HUGE_VAL, false, false};
     dync_cuda_event *a = dync_cuda_event_new(0), *b = dync_cuda_event_new(0);
     double first = 0;
-    for (int i = 0; i < 4; i++) {                             /* the last of these is as fast as any */
+    /* the last of these is as fast as any */
+    for (int i = 0; i < 4; i++) {
         double start = now_ns();
         DYNC_SCOPE { (void)call(f, r, v, n); }
         dync_cuda_synchronize(0);

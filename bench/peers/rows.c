@@ -45,7 +45,7 @@ static dync_value fn_chain(const dync_value *v, int n, void *user)
     }
 }
 
-/* ---- rows of a matrix ------------------------------------------------------------------------- */
+/* ---- rows of a matrix ------------------------------------------------------------------------ */
 enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, SUM, SUM_ALL, MEAN, AMAX, ARGMAX, VAR, LOGSUMEXP, CUMSUM };
 static dync_value fn_reduce(const dync_value *v, int n, void *user)
 {
@@ -70,7 +70,7 @@ static dync_value fn_reduce(const dync_value *v, int n, void *user)
     }
 }
 
-/* ---- what moves data -------------------------------------------------------------------------------- */
+/* ---- what moves data ------------------------------------------------------------------------- */
 static dync_value fn_move(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = tensor(v[0]);
@@ -106,7 +106,7 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     }
 }
 
-/* ---- products --------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 static dync_value fn_matmul(const dync_value *v, int n, void *user)
 {
     dync_tensor *a = tensor(v[0]), *b = tensor(v[1]);
@@ -114,7 +114,7 @@ static dync_value fn_matmul(const dync_value *v, int n, void *user)
     return DYNC_V(dync_matmul(p[0] ? dync_transpose(a, -2, -1) : a, p[1] ? dync_transpose(b, -2, -1) : b));
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------ */
+/* ---- modules --------------------------------------------------------------------------------- */
 static dync_tensor *activation(dync_tensor *x, int64_t kind)
 {
     return kind == 1 ? dync_relu(x) : kind == 2 ? dync_gelu(x) : kind == 3 ? dync_relu6(x) : kind == 4 ? dync_silu(x) : kind == 5 ? dync_hardswish(x) : x;
@@ -272,7 +272,7 @@ static dync_module *make_cnn(void)
                            dync_nn_relu(), dync_nn_max_pool2d(2, 2, 0), dync_nn_flatten(), dync_nn_linear(32 * 7 * 7, 10, true));
 }
 
-/* ---- runs: a module alone, and whole training steps -------------------------------------------------------- */
+/* ---- runs: a module alone, and whole training steps ------------------------------------------ */
 static dync_value fn_forward(const dync_value *v, int n, void *user) { return (void)user, dync_module_call_values(net, n, v); }
 static dync_tensor *square_error(dync_tensor *y, dync_tensor *want)
 {
@@ -308,7 +308,7 @@ static const row_kind kinds[] = {
     {"train_lstm", fn_step_square, make_lstm, true}, {"train_block", fn_step_square, make_block, true}, {"train_gpt", fn_step_class, make_gpt, true},
 };
 
-/* ---- the driver's calls ---------------------------------------------------------------------------------------- */
+/* ---- the driver's calls ---------------------------------------------------------------------- */
 static const row_kind *kind;
 static dync_compiled *compiled;
 static dync_value args[MOST_INPUTS];

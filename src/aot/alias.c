@@ -7,7 +7,7 @@
 #include "aot.h"
 #include "../autograd/node.h"
 
-/* ---- inputs: what the user's graph sees ---------------------------------------------------------------------------------------- */
+/* ---- inputs: what the user's graph sees ------------------------------------------------------ */
 static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
                                    bool create_graph)
 {
@@ -160,7 +160,10 @@ static bool dync__group_torn(const dync__joint *j, int mark)
 
 static dync_status dync__group_as_row(dync__joint *j, int mark)
 {
-    if (dync__group_torn(j, mark)) return dync__functional_refuse(&j->f, "inputs on one memory with histories of several kinds, one of them written");
+    if (dync__group_torn(j, mark)) return dync__functional_refuse(&j->f, "inputs on one memory "
+                                                                         "with histories of "
+                                                                         "several kinds, one of "
+                                                                         "them written");
     dync__aot_graphs *g = j->into;
     dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
     const dync__tensor *first = dync__joint_example(j, a.from);
@@ -168,7 +171,10 @@ static dync_status dync__group_as_row(dync__joint *j, int mark)
     for (int i = 0; i < g->n_inputs; i++) {
         if (g->actual.at[i].group != mark) continue;
         const dync__tensor *x = dync__joint_example(j, i);
-        if (x->dtype != first->dtype) return dync__functional_refuse(&j->f, "inputs of several dtypes on one memory, one of them written");
+        if (x->dtype != first->dtype) return dync__functional_refuse(&j->f, "inputs of several "
+                                                                            "dtypes on one "
+                                                                            "memory, one of them "
+                                                                            "written");
         low = DYNC__MIN(low, x->lay.offset);
         high = DYNC__MAX(high, dync__layout_span(&x->lay));
     }
@@ -242,7 +248,7 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
     return DYNC_OK;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 /* The value that is fake t; made where there is none. -1: no memory. */
 static int dync__joint_value(dync__joint *j, dync__tensor *t)
 {
@@ -354,7 +360,7 @@ DYNC__FN dync_status dync__joint_outputs(dync__joint *j)
     return DYNC_OK;
 }
 
-/* ---- inputs that were written -------------------------------------------------------------------------------------------------------- */
+/* ---- inputs that were written ---------------------------------------------------------------- */
 /* Was it written so that the tape saw it? */
 static bool dync__joint_new_history(const dync__joint *j, int i)
 {
@@ -377,7 +383,8 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
     if (!j->written) return DYNC_ERR_MEMORY;
     for (int i = 0; i < j->n_actual; i++)
         if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
-    for (int i = 0; i < g->n_inputs; i++) {             /* parts of rows: their data are back, their history is not */
+    /* parts of rows: their data are back, their history is not */
+    for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
         if (a->same_as < 0 && a->group >= 0 && (a->apart || g->actual.at[a->group].kind == DYNC__AOT_FLAT) && dync__joint_new_history(j, i))
             DYNC__TRY(dync__joint_written(j, i, true));

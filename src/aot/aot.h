@@ -13,19 +13,25 @@
 #define DYNC__OF_TVM 4u
 #define DYNC__OF_MINIFIER 8u
 /*    name             kind   least most    step alone words              of, what for */
-#define DYNC__BACKEND_OPTIONS(X)                                                                                                             \
-    X(opt_level,       INT,   0,    3,       1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_TVM, "0: as no_fuse")                   \
-    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR, "at most; 0: all")                               \
-    X(fast_math,       BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "functions to 3.5 ULP")                          \
-    X(no_fuse,         BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "each operator by itself")                       \
-    X(autotune,        PATH,  0,    0,       0,  0, NULL,               DYNC__OF_INDUCTOR, "kernels are timed; PATH remembers")             \
-    X(winograd,        INT,   2,    4,       2,  4, NULL,               DYNC__OF_INDUCTOR, "tiles of 3x3 convolutions")                     \
-    X(cudagraphs,      BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "launches are recorded")                         \
-    X(partition,       WORD,  0,    0,       0,  0, "min_cut, default", DYNC__OF_AOT,      "what is saved for backward")                    \
-    X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")                         \
-    X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")                                \
-    X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")                                   \
+/* clang-format off */
+#define DYNC__BACKEND_OPTIONS(X)                                                                                      \
+    X(opt_level,       INT,   0,    3,       1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_TVM,             \
+      "0: as no_fuse")                                                                                                \
+    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR, "at most; 0: all")         \
+    X(fast_math,       BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "functions to 3.5 ULP")    \
+    X(no_fuse,         BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "each operator by itself") \
+    X(autotune,        PATH,  0,    0,       0,  0, NULL,               DYNC__OF_INDUCTOR,                            \
+      "kernels are timed; PATH remembers")                                                                            \
+    X(winograd,        INT,   2,    4,       2,  4, NULL,               DYNC__OF_INDUCTOR,                            \
+      "tiles of 3x3 convolutions")                                                                                    \
+    X(cudagraphs,      BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "launches are recorded")   \
+    X(partition,       WORD,  0,    0,       0,  0, "min_cut, default", DYNC__OF_AOT,                                 \
+      "what is saved for backward")                                                                                   \
+    X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")   \
+    X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")          \
+    X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")             \
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
+/* clang-format on */
 typedef struct dync__options {
     const char *text;                    /* as given, for the compilers of others and for repros; "" for none */
     int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
@@ -35,7 +41,8 @@ typedef struct dync__options {
     char compiler_name[128];
 } dync__options;
 #define DYNC__OPTIONS_DEFAULT {.text = "", .opt_level = -1, .partition = -1, .decompositions = -1, .scheduler = -1, .memory_budget = -1}
-DYNC__FN bool dync__options_copy(dync__options *, const dync__options *from);  /* with a text of its own; false: no memory */
+/* with a text of its own; false: no memory */
+DYNC__FN bool dync__options_copy(dync__options *, const dync__options *from);
 DYNC__FN void dync__options_free(dync__options *);
 
 typedef struct dync__inner {
@@ -66,7 +73,8 @@ static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__g
 typedef enum {
     DYNC__AOT_USER,
     DYNC__AOT_ATTR,                      /* a tensor of the graph */
-    DYNC__AOT_BASE,                      /* the tensor that input `from` is a view of: written views share it */
+    /* the tensor that input `from` is a view of: written views share it */
+    DYNC__AOT_BASE,
     DYNC__AOT_FLAT                       /* all of input from's memory that is reached, as one row: written inputs without a common base */
 } dync__aot_actual_kind;
 typedef struct dync__aot_actual {
@@ -111,7 +119,8 @@ typedef struct dync__aot_graphs {
     bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
     int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
-    DYNC__VEC(dync__node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    DYNC__VEC(dync__node *) lifted;
     DYNC__VEC(dync__aot_mutation) mutated;
     DYNC__VEC(dync__aot_value) value;
     DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
@@ -159,7 +168,8 @@ DYNC__FN void dync__functional_end(dync__functional *);
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
 /* Another tensor on the memory of a fake, without history (borrowed). */
 DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
-DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
+/* the value of a fake now; NULL + error */
+DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
 /* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
@@ -174,7 +184,8 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, 
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
-DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
+/* tensors or nodes in a nested argument */
+DYNC__FN int dync__arg_count_tensors(const dync__arg *);
 
 /* alias.c: what outputs and inputs share */
 typedef struct dync__joint {
@@ -196,7 +207,8 @@ typedef struct dync__joint {
 } dync__joint;
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
-DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);       /* with the history of base */
+/* with the history of base */
+DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);
 DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync__graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);
@@ -205,7 +217,8 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *);
 typedef struct dync__joint_graph {
     dync__graph *graph;
     int n_fw_out, n_tangents, n_grads, n_mutated;
-    dync__node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
+    /* mutated: placeholders that the epilogue overwrites */
+    dync__node **fw_out, **tangent, **grad, **mutated;
 } dync__joint_graph;
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 

@@ -121,7 +121,8 @@ static bool dync__attend_match(dync__attend *a, const dync__node *y, bool traini
             n = dync__attend_arg(n, 1);
         } else {
             dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
-            if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;   /* the factor is the mask's, too */
+            /* the factor is the mask's, too */
+            if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;
             n = inner;
         }
     }

@@ -39,7 +39,7 @@ static void dync__aot_saved_destroy(void *state)
     dync__free(s, s->bytes);
 }
 
-/* ---- gradients through the backward graph ---------------------------------------------------------------------------------------- */
+/* ---- gradients through the backward graph ---------------------------------------------------- */
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
 static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
 {
@@ -67,7 +67,8 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
         dync__str brief = {0};
         dync__tensor_brief(&brief, t);
         dync_status status = dync__fail(
-            DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is "
+            DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been "
+                               "modified by an inplace operation: [%s], which is "
             "saved by CompiledFunctionBackward, is at version %u; expected version %u instead.", dync__str_get(&brief),
             (unsigned)t->storage->version, (unsigned)s->version[i]);
         dync__str_free(&brief);
@@ -135,7 +136,7 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     return status;
 }
 
-/* ---- under a tracer ---------------------------------------------------------------------------------------------------------------- */
+/* ---- under a tracer -------------------------------------------------------------------------- */
 DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
 {
     return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
@@ -147,7 +148,8 @@ static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor
     const dync__aot_part *form = dync__aot_form_part(s);
     const dync__info *info = &dync__aot_tangent_node(form ? form : s->part, i)->info[0];
     dync__layout lay = info->lay;
-    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay)) return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
+    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay)) return dync__fail(DYNC_ERR_INTERNAL, "a size of a "
+                                                                                                                "tangent has no value");
     dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
@@ -198,12 +200,14 @@ static bool dync__any_fake(int n, dync__tensor *const *t)
     return false;
 }
 
-/* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- twice ----------------------------------------------------------------------------------- */
 DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in, bool create_graph)
 {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward: compile with .double_backward = true");
+    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently "
+                                         "support double backward: compile with .double_backward "
+                                         "= true");
 }
 static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 
@@ -325,7 +329,7 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
     return status;
 }
 
-/* ---- the node ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph)
 {
@@ -395,7 +399,8 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
     s->part = p;
     DYNC__ATOMIC_INC(&c->refs);
     for (; s->n < p->n_saved; s->n++) {
-        dync__tensor *t = saved[p->saved[s->n]];   /* one that is an output too would hold the node that holds it: another on its memory */
+        /* one that is an output too would hold the node that holds it: another on its memory */
+        dync__tensor *t = saved[p->saved[s->n]];
         if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
         else dync__ref(t);
         if (!t) {

@@ -4,7 +4,7 @@
 #include "aot.h"
 #include "../autograd/node.h"
 
-/* ---- the graph in order ---------------------------------------------------------------------------------------------------------- */
+/* ---- the graph in order ---------------------------------------------------------------------- */
 /* Tensors of the graph stand as attributes again, after the inputs. */
 static dync_status dync__export_attributes(dync__aot_graphs *a)
 {
@@ -83,7 +83,7 @@ static dync_status dync__export_saved_results(dync__graph *g, const dync__node *
     return DYNC_OK;
 }
 
-/* ---- results -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 /* The user's result tree over the joint graph's values. */
 static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *arena, const dync__arg *form, const dync__arg *values, int *k, dync__arg *out)
 {
@@ -169,7 +169,10 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
     if (out) *out = NULL;
     dync__graph *graph = dync__graph_open(handle, "dync_aot_export");
     if (!graph) return DYNC_ERR_VALUE;
-    if (!out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected inputs and room for the result, got NULL");
+    if (!out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: "
+                                                                           "expected inputs and "
+                                                                           "room for the result, "
+                                                                           "got NULL");
     if (n != graph->n_inputs) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: the graph has %d inputs, got %d", graph->n_inputs, n);
     dync__aot_graphs a;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT, .joint = true, .no_tangents = joint && dync__export_is_loss(graph), .budget = 1};
@@ -184,7 +187,8 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
     if (a.backward_error) status = dync__fail(a.backward_status, "%s", a.backward_error);
     for (int i = 0; i < a.actual.n && status == DYNC_OK; i++)
         if (a.actual.at[i].kind == DYNC__AOT_BASE || a.actual.at[i].kind == DYNC__AOT_FLAT)
-            status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, one of them written");
+            status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, "
+                                                  "one of them written");
     if (status == DYNC_OK) status = joint ? dync__export_joint(&a) : dync__export_forward(&a, graph);
     if (status == DYNC_OK) status = dync__export_attributes(&a);
     if (status == DYNC_OK && !(*out = dync__graph_give(dync__graph_ref(a.joint)))) status = DYNC_ERR_MEMORY;
@@ -192,7 +196,7 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
     return status;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 /* aten's overload of a row: that of its form, or the usual one. */
 static const char *dync__aten_overload(const dync__node *n)
 {

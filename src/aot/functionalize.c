@@ -106,7 +106,7 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
     return t;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
 {
     dync__node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
@@ -200,7 +200,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
     if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
-    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM)) return dync__functional_refuse(f, "manual_seed between random numbers");
+    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM)) return dync__functional_refuse(f, "manual_seed between random "
+                                                                                                     "numbers");
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
     if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
@@ -211,7 +212,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     for (int i = 0; i < c->nout; i++)
         if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
-    if (c->row->cls == DYNC__VIEW) {                 /* the value of an input begins elsewhere once it was written */
+    /* the value of an input begins elsewhere once it was written */
+    if (c->row->cls == DYNC__VIEW) {
         info[0].alias = 0;
         int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
         if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
@@ -230,7 +232,7 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     return DYNC_OK;
 }
 
-/* ---- writes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 /* self has the value of node from now on. */
 static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old, dync__node *node)
 {
@@ -260,7 +262,8 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
     if (!s->base) return DYNC_ERR_MEMORY;
     s->generation++;
     dync__functional_own(f, self, node ? node : s->base);
-    if (!node) self->node_output = -1;               /* in other strides: a view is made when it is asked for */
+    /* in other strides: a view is made when it is asked for */
+    if (!node) self->node_output = -1;
     return DYNC_OK;
 }
 
@@ -315,9 +318,13 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
     dync__info check[DYNC__MAX_OUT];
     DYNC__TRY(dync__op_infer(c, check));
-    if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a part of what is written: an error of the operator's");
+    if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a "
+                                                                          "part of what is "
+                                                                          "written: an error of "
+                                                                          "the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
-    if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
+    if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written "
+                                                                         "in place");
     dync__node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
     dync_status status = DYNC_OK;
@@ -393,7 +400,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     return dync__functional_record(f, c);
 }
 
-/* ---- opening, closing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- opening, closing ------------------------------------------------------------------------ */
 DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__aot_graphs *into)
 {
     static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */

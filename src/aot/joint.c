@@ -42,7 +42,7 @@ DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examp
     return false;
 }
 
-/* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
+/* ---- the user's graph with its tensors as inputs --------------------------------------------- */
 static dync__node *dync__joint_copied(void *user, dync__node *old)
 {
     (void)user;
@@ -95,7 +95,7 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
     return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
@@ -130,7 +130,8 @@ static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g
         const dync__node *root = dync__joint_root(g->fw_out[i]);
         int k0 = i - j->into->mutated.n;
         bool taken = false;
-        for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;       /* written before it would be read */
+        /* written before it would be read */
+        for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;
         if (k0 >= 0) {
             if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
             taken = root->kind == DYNC__N_PLACEHOLDER;
@@ -162,7 +163,7 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
     return dync__joint_fresh_values(j, g);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 typedef struct dync__joint_grads {
     dync__tensor **out, **tangent, **wrt, **grad;
     int *wrt_input;
@@ -267,7 +268,7 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
     return status;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 /* A view that shows what an earlier value of its chain already is. */
 static dync__node *dync__joint_same_view(dync__node *n)
 {

@@ -67,7 +67,7 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink)
     return true;
 }
 
-/* ---- what operators are like -------------------------------------------------------------------------------------------------- */
+/* ---- what operators are like ----------------------------------------------------------------- */
 DYNC__FN bool dync__aot_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
 DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
@@ -100,7 +100,7 @@ static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 typedef struct dync__part_rules { bool used_far_apart, long_chains, materialized, reductions, not_listed; } dync__part_rules;
 typedef struct dync__mincut_state {
     dync__cutter *c;
@@ -177,7 +177,7 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i)
     return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
 }
 
-/* ---- heuristics against long recomputation ---------------------------------------------------------------------------------------- */
+/* ---- heuristics against long recomputation --------------------------------------------------- */
 /* A small heap of node indices: nodes are in execution order, so the least index is the earliest. */
 static void dync__part_push(int *heap, int *n, int v)
 {
@@ -278,7 +278,7 @@ static void dync__part_long_chains(dync__mincut_state *m)
     }
 }
 
-/* ---- the cut ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the cut --------------------------------------------------------------------------------- */
 static void dync__part_bans(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -337,7 +337,7 @@ static void dync__part_measure(dync__mincut_state *m)
     }
 }
 
-/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from them ---------------------------------------- */
+/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from them */
 static double dync__part_activations(const dync__mincut_state *m)
 {
     double bytes = 0;

@@ -11,7 +11,8 @@ DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
     return false;
 }
 
-typedef struct dync__numbers { dync__graph *to; dync__node **copy; } dync__numbers;      /* copy: by index of the old node */
+/* copy: by index of the old node */
+typedef struct dync__numbers { dync__graph *to; dync__node **copy; } dync__numbers;
 
 static bool dync__node_is_number(const dync__node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
 static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
@@ -71,8 +72,10 @@ static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
     for (int i = 0; i < old->nargs; i++) any = any || (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
     if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
     int common = dync__numbers_common(old), half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
-    bool scalar = true;                               /* no tensor has dimensions: a wider number would widen the result */
-    if (half >= 0) common = DYNC_F32;                 /* halves are computed in float32, a number is not rounded before */
+    /* no tensor has dimensions: a wider number would widen the result */
+    bool scalar = true;
+    /* halves are computed in float32, a number is not rounded before */
+    if (half >= 0) common = DYNC_F32;
     for (int i = 0; i < old->nargs; i++)
         scalar = scalar && (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) || !old->args[i].as.node->info[0].lay.ndim);
     dync__node *number[DYNC__MAX_ARGS] = {0};

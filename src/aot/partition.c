@@ -10,7 +10,7 @@
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
 static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
 
-/* ---- facts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
 static void dync__part_close(dync__cutter *c)
 {
@@ -41,7 +41,8 @@ static dync_status dync__part_users(dync__cutter *c)
     r.counting = false;
     for (r.reader = 0; r.reader < c->n; r.reader++)
         if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
-    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];     /* filling moved each on to the next one's */
+    /* filling moved each on to the next one's */
+    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];
     c->first_user[0] = 0;
     return DYNC_OK;
 }
@@ -67,7 +68,7 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
-/* ---- the two graphs: mark holds a node's copy ---------------------------------------------------------------------------------------- */
+/* ---- the two graphs: mark holds a node's copy ------------------------------------------------ */
 static dync__node *dync__partition_map(void *user, dync__node *old)
 {
     (void)user;
@@ -113,7 +114,7 @@ static void dync__partition_clear(dync__graph *joint)
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
-/* ---- saved values on the memory of an input that will be overwritten: copies --------------------------------------------------------- */
+/* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
 /* That input, or -1. */
 static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
 {
@@ -193,7 +194,8 @@ static void dync__partition_need(void *user, dync__arg *a)
     dync__recompute *r = user;
     dync__node *n = a->as.node;
     if (n->mark || r->status != DYNC_OK) return;
-    dync__node_each_input(n, dync__partition_need, r);       /* as deep as a chain that is computed again: mincut.c keeps them short */
+    /* as deep as a chain that is computed again: mincut.c keeps them short */
+    dync__node_each_input(n, dync__partition_need, r);
     if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
     if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
     r->into->n_recomputed++;
@@ -223,7 +225,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__
     return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
 {
     memset(c, 0, sizeof *c);
@@ -299,8 +301,9 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     return status;
 }
 
-/* ---- backward in parts -------------------------------------------------------------------------------------------------------------------- */
-typedef struct dync__parting { int *label, *up, here; } dync__parting;     /* label: a tangent that a node depends on, or -1; up: a forest */
+/* ---- backward in parts ----------------------------------------------------------------------- */
+/* label: a tangent that a node depends on, or -1; up: a forest */
+typedef struct dync__parting { int *label, *up, here; } dync__parting;
 static int dync__parting_root(const dync__parting *p, int tangent)
 {
     while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
@@ -406,7 +409,8 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
         if (input) k++;
         else dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
     }
-    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {             /* part: by root; of: by gradient */
+    /* part: by root; of: by gradient */
+    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {
         int root = dync__parting_root(&p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
         if (root >= 0 && part[root] < 0) part[root] = parts++;
         of[i] = root < 0 ? 0 : part[root];

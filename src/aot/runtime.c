@@ -10,7 +10,8 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g
 #endif
 
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
-static struct { dync__mutex lock; double saved; } dync__aot_budget;      /* 1 less the budget, so that zero is the default */
+/* 1 less the budget, so that zero is the default */
+static struct { dync__mutex lock; double saved; } dync__aot_budget;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
 {
     dync__lock(&dync__aot_budget.lock);
@@ -25,7 +26,7 @@ DYNC__RARE static double dync__aot_budget_now(void)
     return budget;
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from)
 {
     *o = *from;
@@ -46,7 +47,7 @@ static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_
                            .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget_now()};
 }
 
-/* ---- the code ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the code -------------------------------------------------------------------------------- */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -68,7 +69,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     dync__free(c, sizeof *c);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
 DYNC__RARE static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
 {
@@ -135,7 +136,7 @@ static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tenso
     return DYNC_OK;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
@@ -212,7 +213,7 @@ static dync_status dync__aot_own(dync__tensor **t)
     return DYNC_OK;
 }
 
-/* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out)
 {
     const dync__aot_graphs *g = &c->g;
@@ -257,7 +258,7 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     return status;
 }
 
-/* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
+/* ---- the graph as it is: what is not functionalised ------------------------------------------ */
 DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
 {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
@@ -300,7 +301,7 @@ DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g
     return DYNC_OK;
 }
 
-/* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 
 /* Only values of the forward graph can be narrowed, and only where there is no backward. */
@@ -423,7 +424,8 @@ DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dy
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
     DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
     for (int i = 0; c->form && i < c->n_parts; i++) {
-        const dync__aot_part *from = &c->form->part[i];          /* it is that one with numbers; its run without the destructor */
+        /* it is that one with numbers; its run without the destructor */
+        const dync__aot_part *from = &c->form->part[i];
         c->part[i].id = from->id;
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
@@ -459,7 +461,8 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
     if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
-    if (cut) *why = "a second derivative is asked for of a function that detaches or switches gradients off";
+    if (cut) *why = "a second derivative is asked for of a function that detaches or switches "
+                    "gradients off";
     dync_status status = cut ? DYNC_ERR_UNSUPPORTED : dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;
@@ -506,7 +509,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
     return dync__aot_code_out(c, status, out);
 }
 
-/* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
+/* ---- forms: graphs of symbolic sizes, traced once -------------------------------------------- */
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 {
     dync__aot_graphs *g = &c->g;
@@ -550,7 +553,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync__tls.syms = t;
-    if (t) t->guard.n = 0;                                /* what is found from here on is what instances must fit */
+    /* what is found from here on is what instances must fit */
+    if (t) t->guard.n = 0;
     if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
     else if (status == DYNC_OK) c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
@@ -606,7 +610,8 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && !side && form->tail) *to = dync__graph_ref(from);       /* only its inputs are counted */
+        /* only its inputs are counted */
+        if (from && !side && form->tail) *to = dync__graph_ref(from);
         else if (from) DYNC__TRY(dync__graph_concrete(from, value, to));
     }
     return DYNC_OK;
@@ -622,7 +627,8 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     c->graph = dync__graph_ref(form->graph);
     c->double_backward = form->double_backward;
     c->turns_grad_on = form->turns_grad_on;
-    c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};      /* without its destructor */
+    /* without its destructor */
+    c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};
     c->value = dync__alloc((size_t)form->syms->symbol.n * sizeof *c->value + 1);
     if (c->value) memcpy(c->value, value, (size_t)form->syms->symbol.n * sizeof *c->value);
     dync_status status = c->value ? dync__form_graphs(form, value, &c->g) : DYNC_ERR_MEMORY;

@@ -14,7 +14,8 @@ typedef struct dync__instance {
     dync__graph *graph;
     int64_t *key;
 } dync__instance;
-typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;   /* token: of that size; the symbol itself where it is bare */
+/* token: of that size; the symbol itself where it is bare */
+typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;
 typedef struct dync__sized {
     dync__raw_state head;                /* first: what dync__raw_run reads */
     dync__mutex lock;                    /* the list */
@@ -31,7 +32,7 @@ typedef struct dync__sized {
     bool *used;                          /* narrowed to these outputs; NULL: all */
 } dync__sized;
 
-/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 static void dync__instance_unref(dync__sized *s, dync__instance *x)
 {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
@@ -131,7 +132,7 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
     return status;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__sized *s = state;
@@ -240,7 +241,8 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         if (graph->node.at[i]->has_info && (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
         else if (!graph->node.at[i]->has_info) in[i] = NULL;
-    if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
+    /* of the example's sizes: what cannot be compiled says so now */
+    if (status == DYNC_OK && given) {
         int64_t key[DYNC__SIZED_SYMBOLS], value[DYNC__SIZED_SYMBOLS];
         dync__instance *x = NULL;
         bool known[DYNC__SIZED_SYMBOLS];

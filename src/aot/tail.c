@@ -137,7 +137,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
     if (!m.head || !m.of_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     m.read = m.head + n;
     m.of_tail = m.of_head + n;
-    m.out_head = m.of_tail + n;                           /* outputs may repeat a node, and cross as well */
+    /* outputs may repeat a node, and cross as well */
+    m.out_head = m.of_tail + n;
     m.out_tail = m.out_head + 3 * n;
     dync__graph_renumber(g);
     const dync__arg *results = &g->node.at[g->node.n - 1]->args[0];
@@ -159,7 +160,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
     return status;
 }
 
-/* ---- running both ---------------------------------------------------------------------------------------------------------------- */
+/* ---- running both ---------------------------------------------------------------------------- */
 typedef struct dync__tail_code { dync__inner head; const struct dync__aot_tail *tail; } dync__tail_code;
 DYNC__RARE static void dync__tail_destroy(void *state)
 {

@@ -1,4 +1,4 @@
-/* ---- autograd --------------------------------------------------------------------------------------------------------------- */
+/* ---- autograd -------------------------------------------------------------------------------- */
 
 /* dync_backward: accumulates the gradient of loss into every leaf it depends on. dync_backward_with starts from grad_out instead of 1.
  *

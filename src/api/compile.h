@@ -1,4 +1,4 @@
-/* ---- compile: the heart ---------------------------------------------------------------------------------------------------------
+/* ---- compile: the heart
  * What can be compiled: a C function of 0..6 tensors returning a tensor, the general form dync_function, a module, a graph, a program,
  * another compiled function (peeled off). */
 typedef dync_value (*dync_function)(const dync_value *args, int nargs, void *user);
@@ -7,7 +7,8 @@ typedef struct dync_compile_options {
     const char *name DYNC__ZERO;       /* default: the function's name in the source */
     const char *args DYNC__ZERO;       /* argument names for messages and printed graphs, "x, y"; default "arg0, arg1, ..." */
     const char *backend DYNC__ZERO;    /* default "inductor" */
-    const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
+    /* wins over .backend and needs no registration */
+    const struct dync_backend *backend_object DYNC__ZERO;
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
     const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1": an unknown name or value is DYNC_ERR_VALUE, which lists them.
                                         * inductor: threads (at most), opt_level (0: as no_fuse), fast_math, no_fuse, autotune: kernels are
@@ -22,7 +23,8 @@ typedef struct dync_compile_options {
     bool error_on_recompile DYNC__ZERO;
     bool double_backward DYNC__ZERO;   /* keep double backward working through the compiled function (default: upstream's error) */
     void *user DYNC__ZERO;             /* for the general form */
-    void (*guard_fail)(const char *reason, void *user) DYNC__ZERO; /* once per cached entry that refused a call */
+    /* once per cached entry that refused a call */
+    void (*guard_fail)(const char *reason, void *user) DYNC__ZERO;
     void *guard_fail_user DYNC__ZERO;
     const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
     int repro_level DYNC__ZERO;        /* 1 to 4; default: the setting */
@@ -65,7 +67,8 @@ inline dync_callee dync_fn(dync_callee callee) { return callee; }
 template <class T> struct dync_never { static const bool value = false; };
 template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
 {
-    static_assert(dync_never<R>::value, "dync_compile and its kin take a function of 0 to 6 dync_tensor * that returns one, or a dync_function");
+    static_assert(dync_never<R>::value, "dync_compile and its kin take a function of 0 to 6 "
+                                        "dync_tensor * that returns one, or a dync_function");
     return dync_fn0(nullptr);
 }
 #else
@@ -141,7 +144,7 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
 DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at);
 
-/* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
+/* ---- inside a compiled function; outside of one they do what they can, or nothing ------------ */
 
 /* dync_frame(fn, x): a nested call that Dynamo would treat as its own frame; breaks inside it are its own. Plain C calls inline.
  *   ->      as dync_call; outside of a compiled function fn is simply called
@@ -203,7 +206,7 @@ DYNC_API dync_callee dync_disable_callee(dync_callee callee);
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee callee);
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
 
-/* ---- around compiling ---------------------------------------------------------------------------------------------------------- */
+/* ---- around compiling ------------------------------------------------------------------------ */
 
 /* dync_set_verify: runs every cached call both ways, the C function on copies of the arguments, and reports the first difference in results
  * and written tensors as DYNC_ERR_ACCURACY, class RuntimeError. Where a call is traced, each graph is compared with its interpretation.

@@ -1,4 +1,4 @@
-/* ---- configuration: defined by the user before the include ------------------------------------------------------------
+/* ---- configuration: defined by the user before the include
  *
  *   DYNC_IMPLEMENTATION   in exactly one C file of the program
  *   DYNC_STATIC           every function static: several private copies may live in one program
@@ -108,7 +108,7 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #ifndef DYNC_MAX_DIMS
 #define DYNC_MAX_DIMS 8
 #endif
-/* ---- variadic helpers --------------------------------------------------------------------- */
+/* ---- variadic helpers ------------------------------------------------------------------------ */
 #define DYNC_COUNT(...) DYNC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DYNC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, ...) r
 #define DYNC_ONE_OR_MORE(...) DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, 1, 0)

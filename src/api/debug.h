@@ -1,4 +1,4 @@
-/* ---- explain, counters, logs --------------------------------------------------------------------------------------------------- */
+/* ---- explain, counters, logs ----------------------------------------------------------------- */
 
 /* A graph break: why, and "file:line in fn" lines, outermost first. */
 typedef struct dync_explain_break { const char *reason, *stack; } dync_explain_break;
@@ -49,7 +49,7 @@ DYNC_API void dync_set_log(const char *what);
  *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
-/* ---- minifier: a graph that fails, shrunk to the few operators that fail -------------------------------------------------------
+/* ---- minifier: a graph that fails, shrunk to the few operators that fail
  * With "repro_after" set ("dynamo": what was captured; "aot": what AOT autograd made of it; by dync_config_set, DYNC_REPRO_AFTER or the
  * compile option) a backend that fails leaves <debug_dir>/run_DATE-pid_PID/minifier/minifier_launcher.c, a program that needs only dync.h:
  * run it with `minify` and repro.c is the smallest graph that fails the same way. docs/minifier.md takes a case from symptom to repro.

@@ -1,4 +1,4 @@
-/* ---- graphs and backends: a graph handed to compile() lives until the callable it gave has been destroyed ------------------------- */
+/* ---- graphs and backends: a graph handed to compile() lives until the callable it gave has been destroyed */
 
 /* What a backend makes of a graph.
  *   run       values in the order of the placeholders; returns what the graph returns, owned by the scope

@@ -1,4 +1,4 @@
-/* ---- modules ------------------------------------------------------------------------------------------------------------------
+/* ---- modules
  * A module owns its parameters, buffers and children. One made by the user is released by dync_module_free; a child belongs to its
  * parent. Names may be dotted paths: "encoder.0.weight". Unless said otherwise: errors DYNC_ERR_VALUE (NULL, unknown name),
  * DYNC_ERR_MEMORY; thread not while running. */
@@ -19,14 +19,16 @@ DYNC_API dync_module *dync_nn_gelu(void);
 DYNC_API dync_module *dync_nn_silu(void);
 DYNC_API dync_module *dync_nn_softmax(int dim);
 DYNC_API dync_module *dync_nn_flatten(void);                       /* all dims but the first */
-DYNC_API dync_module *dync_nn_dropout(double p);                   /* 0 <= p <= 1; does something in training mode only */
+/* 0 <= p <= 1; does something in training mode only */
+DYNC_API dync_module *dync_nn_dropout(double p);
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features);        /* over the last dim */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
 DYNC_API dync_module *dync_nn_identity(void);
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope);
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
-DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);   /* channels: a multiple of groups */
+/* channels: a multiple of groups */
+DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
 /* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
  * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh.
@@ -71,7 +73,8 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
 #define dync_module_call(m, ...) dync_module_call_named(#m, m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
-DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at); /* text: G['text'] in graphs */
+/* text: G['text'] in graphs */
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
 DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
@@ -157,7 +160,7 @@ DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
 #define dync_module_load(...) dync_module_load_at(__VA_ARGS__, DYNC_HERE)
 
-/* ---- optimizers ----------------------------------------------------------------------------------------------------------------
+/* ---- optimizers
  * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an optimizer of every parameter of a module;
  * dync_optim_new takes the parameters one by one. Zero means default:
  *

@@ -1,4 +1,4 @@
-/* ---- programs: export, save, load ------------------------------------------------------------------------------------------------ */
+/* ---- programs: export, save, load ------------------------------------------------------------ */
 
 /* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes. Its inputs are the tensors among
  * the arguments, in their order, lists flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, marked as changing or not.

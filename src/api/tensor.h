@@ -1,4 +1,4 @@
-/* ---- tensors --------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 typedef struct { int n; int64_t d[DYNC_MAX_DIMS]; } dync_dims;
 /* dync_shape(2, 3): sizes, or dimensions, as an argument. DYNC_SCALAR is the shape of a 0-dim tensor. */
 #if defined(__cplusplus)
@@ -108,8 +108,11 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
         options.shape = shape;                                                                   \
         return name##_opt(dync_make_sized(options));                                             \
     }
-DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones) DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
+/* clang-format off */
+DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones)
+DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
 DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync_constant)
+/* clang-format on */
 template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value)
 {
     dync_make options = dync_make();

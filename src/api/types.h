@@ -1,10 +1,14 @@
-/* ---- handles ----------------------------------------------------------------------------------------------------------- */
-typedef struct dync_tensor dync_tensor;     /* reference counted handle; owned by the innermost scope */
-typedef struct dync_module dync_module;     /* parameters, buffers, children and a forward function */
-typedef struct dync_compiled dync_compiled; /* a function compiled with guards: what dync_compile returns */
+/* ---- handles --------------------------------------------------------------------------------- */
+/* reference counted handle; owned by the innermost scope */
+typedef struct dync_tensor dync_tensor;
+/* parameters, buffers, children and a forward function */
+typedef struct dync_module dync_module;
+/* a function compiled with guards: what dync_compile returns */
+typedef struct dync_compiled dync_compiled;
 typedef struct dync_graph dync_graph;       /* FX-like graph of one capture */
 typedef struct dync_node dync_node;         /* one line of it; borrowed from the graph */
-typedef struct dync_program dync_program;   /* a guard-free whole program with its weights: saved, loaded, exported */
+/* a guard-free whole program with its weights: saved, loaded, exported */
+typedef struct dync_program dync_program;
 typedef struct dync_list dync_list;         /* the items of a list value */
 struct dync_explain_output;
 
@@ -12,7 +16,7 @@ typedef enum { DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC
 typedef enum { DYNC_CPU, DYNC_CUDA, DYNC_META } dync_device;
 #define DYNC_CUDA_AT(index) ((dync_device)(DYNC_CUDA | (index) << 8))
 
-/* ---- values: what goes into and out of compiled functions ----------------------------------------------------------------- */
+/* ---- values: what goes into and out of compiled functions ------------------------------------ */
 typedef enum { DYNC_KIND_NONE, DYNC_KIND_BOOL, DYNC_KIND_INT, DYNC_KIND_FLOAT, DYNC_KIND_STR, DYNC_KIND_TENSOR,
                DYNC_KIND_LIST, DYNC_KIND_MODULE, DYNC_KIND_PTR, DYNC_KIND_SYM } dync_kind;
 typedef struct dync_value {
@@ -192,7 +196,7 @@ DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b);
 
-/* ---- errors: sticky, per thread --------------------------------------------------------------------------------------------
+/* ---- errors: sticky, per thread
  * A call that fails returns NULL (or the status) and records the first error with the operator, the shapes involved and
  * the user's file:line; every call takes NULL for a tensor and passes it on (with no error pending, a NULL operand is itself
  * DYNC_ERR_VALUE), so a chain is checked once, at its end. Unless a handler is set the first error is also printed to stderr, once. */
@@ -225,7 +229,7 @@ DYNC_API void dync_clear_error(void);
  *   thread  any */
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
 
-/* ---- memory: scopes --------------------------------------------------------------------------------------------------------
+/* ---- memory: scopes
  * Every tensor an operator makes is released when the innermost scope ends, so nested calls leak nothing.
  * DYNC_SCOPE { ... } for loops; dync_escape(t) hands t to the enclosing scope; retain/release for what outlives both.
  * With GCC and Clang leaving the block by break, return or goto closes it too (cleanup attribute), DYNC_NO_GRAD likewise; elsewhere
@@ -261,7 +265,8 @@ DYNC_API void dync_release(dync_tensor *t);
  *   seed    as dync_manual_seed
  *   errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of use
  *   thread  not while running */
-typedef struct { void *memory; size_t memory_size; int threads; uint64_t seed; } dync_init_options; /* all optional */
+/* all optional */
+typedef struct { void *memory; size_t memory_size; int threads; uint64_t seed; } dync_init_options;
 DYNC_API dync_status dync_init(dync_init_options options);
 
 /* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again afterwards.

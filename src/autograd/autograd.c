@@ -8,9 +8,10 @@ static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_i
 const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
 
-/* ---- lists of tensors out of values -------------------------------------------------------------------------------- */
+/* ---- lists of tensors out of values ---------------------------------------------------------- */
 
-typedef struct dync__tensor_list { dync__tensor **at; int n; } dync__tensor_list;     /* borrowed tensors; NULL for none */
+/* borrowed tensors; NULL for none */
+typedef struct dync__tensor_list { dync__tensor **at; int n; } dync__tensor_list;
 
 /* what: for messages. none_ok: items of kind NONE (and a NONE for all of them) are allowed; n: as many are expected, -1 any. */
 static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, const char *what, bool none_ok, int n)
@@ -44,7 +45,7 @@ static void dync__tensor_list_drop(dync__tensor_list *l)
     l->at = NULL;
 }
 
-/* ---- where a walk starts ------------------------------------------------------------------------------------------------ */
+/* ---- where a walk starts --------------------------------------------------------------------- */
 
 static dync_status dync__seed_mismatch(const dync__tensor *g, const dync__tensor *out, int i)
 {
@@ -108,7 +109,7 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
     return s->seed ? dync__gstart_fill(s, outputs, given) : DYNC_ERR_MEMORY;
 }
 
-/* ---- walks ------------------------------------------------------------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 static dync_status dync__tape_backward(int n, dync__tensor *const *outputs, dync__tensor *const *given, dync_grad_options options)
 {
@@ -138,8 +139,10 @@ static dync_status dync__grad_check_used(int n, dync__tensor **grads)
 {
     for (int i = 0; i < n; i++)
         if (!grads[i])
-            return dync__fail(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors appears to not have been used in the graph. Set "
-                                                 "allow_unused = true if this is the desired behavior.");
+            return dync__fail(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors appears to "
+                                                 "not have been used in the graph. Set "
+                                                 "allow_unused = true if this is the desired "
+                                                 "behavior.");
     return DYNC_OK;
 }
 
@@ -241,7 +244,7 @@ DYNC_API dync_value (dync_gradients)(dync_value outputs, dync_value inputs, dync
     return result;
 }
 
-/* ---- what a tensor says of itself --------------------------------------------------------------------------------------------- */
+/* ---- what a tensor says of itself ------------------------------------------------------------ */
 
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured)
 {
@@ -359,8 +362,10 @@ DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor *handle, bool on)
         return NULL;
     }
     if (!on && !dync__tensor_is_leaf(t)) {
-        dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                                      "subgraph that doesn't require differentiation use var_no_grad = dync_detach(var).");
+        dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf "
+                                      "variables. If you want to use a computed variable in a "
+                                      "subgraph that doesn't require differentiation use "
+                                      "var_no_grad = dync_detach(var).");
         return NULL;
     }
     if (dync__tensor_is_leaf(t)) dync__tensor_set_requires_grad(t, on);
@@ -373,7 +378,7 @@ DYNC_API dync_tensor *dync_detach(dync_tensor *handle)
     return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
 
-/* ---- a node on its own ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a node on its own ----------------------------------------------------------------------- */
 
 static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads, dync__tensor **grad_out)
 {
@@ -423,7 +428,7 @@ DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads)
     return result;
 }
 
-/* ---- grad mode --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- grad mode ------------------------------------------------------------------------------- */
 
 DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
 
@@ -449,7 +454,7 @@ DYNC_API void dync_grad_mode_pop(bool before)
     if (before != dync_is_grad_enabled()) dync_set_grad_enabled(before);
 }
 
-/* ---- nodes of other stages ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes of other stages ------------------------------------------------------------------- */
 
 static dync_status dync__attach_outputs(dync__gnode *node, int n_out, dync__tensor *const *outputs, const bool *out_requires)
 {

@@ -31,7 +31,7 @@ typedef struct dync__engine {
     uint64_t order;
 } dync__engine;
 
-/* ---- the nodes ahead, and how many gradients each waits for ------------------------------------------------------- */
+/* ---- the nodes ahead, and how many gradients each waits for ---------------------------------- */
 
 static int dync__engine_task(dync__engine *e, dync__gnode *node)
 {
@@ -100,7 +100,7 @@ static dync_status dync__engine_captures(dync__engine *e)
     return DYNC_OK;
 }
 
-/* ---- the queue: a max-heap ------------------------------------------------------------------------------------------ */
+/* ---- the queue: a max-heap ------------------------------------------------------------------- */
 
 static bool dync__gready_before(const dync__gready *a, const dync__gready *b)
 {
@@ -136,7 +136,7 @@ static int dync__engine_pop(dync__engine *e)
     return task;
 }
 
-/* ---- gradients arrive ------------------------------------------------------------------------------------------------- */
+/* ---- gradients arrive ------------------------------------------------------------------------ */
 
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
@@ -207,7 +207,8 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
         dync__shape_text(&got, t->lay.ndim, t->lay.shape);
         dync__shape_text(&want, info->ndim, info->dims);
         dync_status status =
-            dync__fail(DYNC_ERR_AUTOGRAD, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
+            dync__fail(DYNC_ERR_AUTOGRAD, "Function %s returned an invalid gradient at index %d "
+                                          "- got %s but expected shape compatible with %s",
                        dync__gnode_name(node, name, sizeof name), i, dync__str_get(&got), dync__str_get(&want));
         dync__str_free(&got);
         dync__str_free(&want);
@@ -223,7 +224,7 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
 }
 
-/* ---- running a node -------------------------------------------------------------------------------------------------------- */
+/* ---- running a node -------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph)
 {

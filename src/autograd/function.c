@@ -19,7 +19,7 @@ struct dync__autograd_ctx {
     bool ready, lost;                  /* ready: forward is over; lost: saved tensors were released */
 };
 
-/* ---- what forward saves ---------------------------------------------------------------------------------------------- */
+/* ---- what forward saves ---------------------------------------------------------------------- */
 
 DYNC_API void dync_save_for_backward(dync_autograd_ctx *context, dync_tensor *handle)
 {
@@ -74,7 +74,7 @@ static void dync__ctx_destroy(void *state)
     dync__free(ctx, sizeof *ctx);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 static dync_status dync__pending_or(dync_status status) { return dync_error() != DYNC_OK ? dync_error() : status; }
 
@@ -149,7 +149,7 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
     return DYNC_OK;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 enum { DYNC__APPLY_MAX = 32 };
 typedef struct dync__apply {
@@ -284,7 +284,8 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     dync_value result = DYNC_NONE;
     bool wanted = false;
     if (!fn || !fn->forward || !fn->backward || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_apply: expected a function with forward and backward, and its arguments");
+        dync__fail(DYNC_ERR_VALUE, "dync_apply: expected a function with forward and backward, "
+                                   "and its arguments");
         return result;
     }
     if (traced && traced->apply && traced->apply(fn, nargs, args, &result)) return result;
@@ -295,7 +296,7 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     return result;
 }
 
-/* ---- custom functions in graphs ----------------------------------------------------------------------------------------------- */
+/* ---- custom functions in graphs -------------------------------------------------------------- */
 /* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
 typedef struct dync__traced_function {
     const dync_autograd_function *fn;
@@ -452,7 +453,8 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
     dync__lock(&dync__traced_functions.lock);
     if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
     dync__unlock(&dync__traced_functions.lock);
-    if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
+    if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to "
+                                                 "another program");
     dync__autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
     if (!ctx) return DYNC_ERR_MEMORY;
     dync_status status = dync__traced_backward(g, ctx, &f);
@@ -460,14 +462,15 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
     return status;
 }
 
-/* ---- trace_wrapped, cells --------------------------------------------------------------------------------------------------- */
+/* ---- trace_wrapped, cells -------------------------------------------------------------------- */
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
-    if (dync__tls.compiling) {                   /* capture goes through the function, as Dynamo does */
+    /* capture goes through the function, as Dynamo does */
+    if (dync__tls.compiling) {
         result = fn(grad, user);
         return result ? result : grad;
     }

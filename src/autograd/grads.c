@@ -4,7 +4,7 @@
 #include "../dync.in.h"
 #include "grads.h"
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 enum {
     DYNC__RULE_none,
@@ -39,7 +39,7 @@ DYNC__FN bool dync__op_differentiable(int op)
     return dync__grad_of_op[op] || row->decompose;
 }
 
-/* ---- what rules are written with -------------------------------------------------------------------------------------- */
+/* ---- what rules are written with ------------------------------------------------------------- */
 
 DYNC__FN dync_value dync__ga(dync__grad *g, int place)
 {
@@ -100,7 +100,7 @@ static dync_value dync__ga_wide(dync__grad *g, int place)
     return t ? dync_v_tensor(dync__g_wide(t)) : dync__ga(g, place);
 }
 
-/* ---- of two -------------------------------------------------------------------------------------------------------------- */
+/* ---- of two ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_add(dync__grad *g)
 {
@@ -180,7 +180,8 @@ DYNC__FN dync_status dync__g_fmod(dync__grad *g)
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
     dync_tensor *quotient = dync_div(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
-    if (!dync__tls.grad_enabled_off) quotient = dync_detach(quotient);            /* flat, also where y is 0 and it is infinite */
+    /* flat, also where y is 0 and it is infinite */
+    if (!dync__tls.grad_enabled_off) quotient = dync_detach(quotient);
     return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 
@@ -308,7 +309,7 @@ DYNC__FN dync_status dync__g_copy(dync__grad *g)
     return dync__ga_set(g, 1, dync__grads_gy(g));
 }
 
-/* ---- of one ------------------------------------------------------------------------------------------------------------------ */
+/* ---- of one ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
@@ -393,7 +394,7 @@ DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
 DYNC__FN dync_status dync__g_sqrt(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2))); }
 DYNC__FN dync_status dync__g_square(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2))); }
 
-/* ---- activations -------------------------------------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double threshold)
 {

@@ -9,133 +9,136 @@
 
 #define DYNC__GA(i) DYNC__KEEP_ARG(i)
 #define DYNC__GO(i) DYNC__KEEP_OUT(i)
-#define DYNC__GRAD_RULES(X)                                                                                              \
-    /* pointwise of two */                                                                                               \
-    X(g_add, 1, 0, 0, 0, 0)                                                                                              \
-    X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                                         \
-    X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                                      \
-    X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                \
-    X(g_binary_cross_entropy, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                             \
-    X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),                            \
-      DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                                           \
-    X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                               \
-    X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                       \
-    X(g_lerp, 1, DYNC__GA(2), DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1), 0)                                                 \
-    X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                        \
-    X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                                    \
-    X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
-    X(g_minimum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
-    X(g_mul, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                                            \
-    X(g_pow, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1) | DYNC__GO(0), 0, 0)                                     \
-    X(g_remainder, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                  \
-    X(g_sub, 1, 0, 0, 0, 0)                                                                                              \
-    X(g_where, 1, 0, DYNC__GA(0), DYNC__GA(0), 0)                                                                          \
-    X(g_custom_gradient, 1, 0, DYNC__GA(2), 0, 0)                                                                          \
-    /* pointwise of one */                                                                                               \
-    X(g_abs, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    X(g_acos, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_alias, 1, 0, 0, 0, 0)                                                                                            \
-    X(g_asin, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_atan, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_celu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_cos, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    X(g_cosh, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_elu, 1, DYNC__GA(0), 0, 0, 0)                                                                        \
-    X(g_erf, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    X(g_erfc, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_exp, 1, DYNC__GO(0), 0, 0, 0)                                                                                     \
-    X(g_exp2, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
-    X(g_expm1, 1, DYNC__GO(0), 0, 0, 0)                                                                                   \
-    X(g_frac, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_gelu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_gelu_tanh, 1, DYNC__GA(0), 0, 0, 0)                                                                               \
-    X(g_hardsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                            \
-    X(g_hardswish, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
-    X(g_hardtanh, 1, DYNC__GA(0), 0, 0, 0)                                                                                \
-    X(g_leaky_relu, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
-    X(g_log, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    X(g_log10, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
-    X(g_log1p, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
-    X(g_log2, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_logsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
-    X(g_mish, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
-    X(g_neg, 1, 0, 0, 0, 0)                                                                                              \
-    X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                              \
-    X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
-    X(g_rsqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                                   \
-    X(g_selu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_sigmoid, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
-    X(g_silu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_sin, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    X(g_sinh, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_softplus, 1, DYNC__GA(0), 0, 0, 0)                                                                                \
-    X(g_sqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
-    X(g_square, 1, DYNC__GA(0), 0, 0, 0)                                                                                  \
-    X(g_tan, 1, DYNC__GO(0), 0, 0, 0)                                                                                     \
-    X(g_tanh, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
-    X(g_threshold_backward, 1, DYNC__GA(1), 0, 0, 0)                                                                      \
-    X(g_to_device, 1, 0, 0, 0, 0)                                                                                        \
-    X(g_to_dtype, 1, 0, 0, 0, 0)                                                                                         \
-    X(g_zero, 1, 0, 0, 0, 0)                                                                                             \
-    /* reductions and scans */                                                                                           \
-    X(g_amax, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                       \
-    X(g_cumsum, 1, 0, 0, 0, 0)                                                                                           \
-    X(g_log_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                                             \
-    X(g_logsumexp, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                  \
-    X(g_max_dim, 1, DYNC__GO(1), 0, 0, 0)                                                                                 \
-    X(g_mean, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_prod, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                       \
-    X(g_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
-    X(g_sort, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
-    X(g_std, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                        \
-    X(g_topk, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
-    X(g_sum, 1, 0, 0, 0, 0)                                                                                              \
-    X(g_var, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
-    /* matrices */                                                                                                       \
-    X(g_addmm, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                                          \
-    X(g_bmm, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                                            \
-    X(g_dot, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                                            \
-    X(g_mm, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                                             \
-    X(g_mv, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                                             \
-    /* networks */                                                                                                       \
-    X(g_avg_pool2d, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
-    X(g_avg_pool2d_backward, 1, 0, 0, 0, 0)                                                                              \
-    X(g_convolution, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0)                    \
-    X(g_convolution_backward, 3, DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),                          \
-      DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                                           \
-    X(g_embedding, 1, DYNC__GA(1), 0, 0, 0)                                                                               \
-    X(g_max_pool2d, 1, DYNC__GA(0) | DYNC__GO(1), 0, 0, 0)                                                                 \
-    X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                                     \
-    X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)                    \
-    X(g_native_layer_norm, 3, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP) \
-    X(g_flash_attention, 1, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP)                         \
-    X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
-    /* views and moves */                                                                                                \
-    X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
-    X(g_as_strided_scatter, 1, 0, 0, 0, 0)                                                                               \
-    X(g_cat, 1, 0, 0, 0, 0)                                                                                              \
-    X(g_diagonal, 1, 0, 0, 0, 0)                                                                                         \
-    X(g_diagonal_backward, 1, 0, 0, 0, 0)                                                                                \
-    X(g_expand, 1, 0, 0, 0, 0)                                                                                           \
-    X(g_flip, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_gather, 1, DYNC__GA(2), 0, 0, 0)                                                                                  \
-    X(g_index_add, 1, 0, 0, 0, DYNC__GA(2))                                                                               \
-    X(g_index_select, 1, DYNC__GA(2), 0, 0, 0)                                                                            \
-    X(g_permute, 1, 0, 0, 0, 0)                                                                                          \
-    X(g_scatter, 1, DYNC__GA(2), 0, 0, DYNC__GA(2))                                                                        \
-    X(g_scatter_add, 1, 0, 0, 0, DYNC__GA(2))                                                                             \
-    X(g_select, 1, 0, 0, 0, 0)                                                                                           \
-    X(g_select_backward, 1, 0, 0, 0, 0)                                                                                  \
-    X(g_slice, 1, 0, 0, 0, 0)                                                                                            \
-    X(g_slice_backward, 1, 0, 0, 0, 0)                                                                                   \
-    X(g_squeeze, 1, 0, 0, 0, 0)                                                                                          \
-    X(g_t, 1, 0, 0, 0, 0)                                                                                                \
-    X(g_transpose, 1, 0, 0, 0, 0)                                                                                        \
-    X(g_tril, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_triu, 1, 0, 0, 0, 0)                                                                                             \
-    X(g_unsqueeze, 1, 0, 0, 0, 0)                                                                                        \
+/* clang-format off */
+#define DYNC__GRAD_RULES(X)                                                                                 \
+    /* pointwise of two */                                                                                  \
+    X(g_add, 1, 0, 0, 0, 0)                                                                                 \
+    X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                           \
+    X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                         \
+    X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                               \
+    X(g_binary_cross_entropy, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                \
+    X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),         \
+      DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                           \
+    X(g_copy, 1, 0, 0, 0, 0)                                                                                \
+    X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                               \
+    X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                        \
+    X(g_lerp, 1, DYNC__GA(2), DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1), 0)                                    \
+    X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                           \
+    X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                     \
+    X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                             \
+    X(g_minimum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                             \
+    X(g_mul, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                             \
+    X(g_pow, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1) | DYNC__GO(0), 0, 0)                   \
+    X(g_remainder, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                   \
+    X(g_sub, 1, 0, 0, 0, 0)                                                                                 \
+    X(g_where, 1, 0, DYNC__GA(0), DYNC__GA(0), 0)                                                           \
+    X(g_custom_gradient, 1, 0, DYNC__GA(2), 0, 0)                                                           \
+    /* pointwise of one */                                                                                  \
+    X(g_abs, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_acos, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_alias, 1, 0, 0, 0, 0)                                                                               \
+    X(g_asin, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_atan, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_celu, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_cos, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_cosh, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_elu, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_erf, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_erfc, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_exp, 1, DYNC__GO(0), 0, 0, 0)                                                                       \
+    X(g_exp2, 1, DYNC__GO(0), 0, 0, 0)                                                                      \
+    X(g_expm1, 1, DYNC__GO(0), 0, 0, 0)                                                                     \
+    X(g_frac, 1, 0, 0, 0, 0)                                                                                \
+    X(g_gelu, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_gelu_tanh, 1, DYNC__GA(0), 0, 0, 0)                                                                 \
+    X(g_hardsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                               \
+    X(g_hardswish, 1, DYNC__GA(0), 0, 0, 0)                                                                 \
+    X(g_hardtanh, 1, DYNC__GA(0), 0, 0, 0)                                                                  \
+    X(g_leaky_relu, 1, DYNC__GA(0), 0, 0, 0)                                                                \
+    X(g_log, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_log10, 1, DYNC__GA(0), 0, 0, 0)                                                                     \
+    X(g_log1p, 1, DYNC__GA(0), 0, 0, 0)                                                                     \
+    X(g_log2, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_logsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                \
+    X(g_mish, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_neg, 1, 0, 0, 0, 0)                                                                                 \
+    X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                \
+    X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                      \
+    X(g_rsqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                     \
+    X(g_selu, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_sigmoid, 1, DYNC__GO(0), 0, 0, 0)                                                                   \
+    X(g_silu, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_sin, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    X(g_sinh, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_softplus, 1, DYNC__GA(0), 0, 0, 0)                                                                  \
+    X(g_sqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                      \
+    X(g_square, 1, DYNC__GA(0), 0, 0, 0)                                                                    \
+    X(g_tan, 1, DYNC__GO(0), 0, 0, 0)                                                                       \
+    X(g_tanh, 1, DYNC__GO(0), 0, 0, 0)                                                                      \
+    X(g_threshold_backward, 1, DYNC__GA(1), 0, 0, 0)                                                        \
+    X(g_to_device, 1, 0, 0, 0, 0)                                                                           \
+    X(g_to_dtype, 1, 0, 0, 0, 0)                                                                            \
+    X(g_zero, 1, 0, 0, 0, 0)                                                                                \
+    /* reductions and scans */                                                                              \
+    X(g_amax, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                        \
+    X(g_cumsum, 1, 0, 0, 0, 0)                                                                              \
+    X(g_log_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                               \
+    X(g_logsumexp, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                   \
+    X(g_max_dim, 1, DYNC__GO(1), 0, 0, 0)                                                                   \
+    X(g_mean, 1, 0, 0, 0, 0)                                                                                \
+    X(g_prod, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                        \
+    X(g_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                                   \
+    X(g_sort, 1, DYNC__GO(1), 0, 0, 0)                                                                      \
+    X(g_std, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                         \
+    X(g_topk, 1, DYNC__GO(1), 0, 0, 0)                                                                      \
+    X(g_sum, 1, 0, 0, 0, 0)                                                                                 \
+    X(g_var, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
+    /* matrices */                                                                                          \
+    X(g_addmm, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                           \
+    X(g_bmm, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                             \
+    X(g_dot, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                             \
+    X(g_mm, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                              \
+    X(g_mv, 1, DYNC__GA(1), DYNC__GA(0), 0, 0)                                                              \
+    /* networks */                                                                                          \
+    X(g_avg_pool2d, 1, DYNC__GA(0), 0, 0, 0)                                                                \
+    X(g_avg_pool2d_backward, 1, 0, 0, 0, 0)                                                                 \
+    X(g_convolution, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0) \
+    X(g_convolution_backward, 3, DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),        \
+      DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                           \
+    X(g_embedding, 1, DYNC__GA(1), 0, 0, 0)                                                                 \
+    X(g_max_pool2d, 1, DYNC__GA(0) | DYNC__GO(1), 0, 0, 0)                                                  \
+    X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                       \
+    X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)       \
+    X(g_native_layer_norm, 3, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP,          \
+      DYNC__LAYER_NORM_KEEP)                                                                                \
+    X(g_flash_attention, 1, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP)         \
+    X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                       \
+    /* views and moves */                                                                                   \
+    X(g_as_strided, 1, 0, 0, 0, 0)                                                                          \
+    X(g_as_strided_scatter, 1, 0, 0, 0, 0)                                                                  \
+    X(g_cat, 1, 0, 0, 0, 0)                                                                                 \
+    X(g_diagonal, 1, 0, 0, 0, 0)                                                                            \
+    X(g_diagonal_backward, 1, 0, 0, 0, 0)                                                                   \
+    X(g_expand, 1, 0, 0, 0, 0)                                                                              \
+    X(g_flip, 1, 0, 0, 0, 0)                                                                                \
+    X(g_gather, 1, DYNC__GA(2), 0, 0, 0)                                                                    \
+    X(g_index_add, 1, 0, 0, 0, DYNC__GA(2))                                                                 \
+    X(g_index_select, 1, DYNC__GA(2), 0, 0, 0)                                                              \
+    X(g_permute, 1, 0, 0, 0, 0)                                                                             \
+    X(g_scatter, 1, DYNC__GA(2), 0, 0, DYNC__GA(2))                                                         \
+    X(g_scatter_add, 1, 0, 0, 0, DYNC__GA(2))                                                               \
+    X(g_select, 1, 0, 0, 0, 0)                                                                              \
+    X(g_select_backward, 1, 0, 0, 0, 0)                                                                     \
+    X(g_slice, 1, 0, 0, 0, 0)                                                                               \
+    X(g_slice_backward, 1, 0, 0, 0, 0)                                                                      \
+    X(g_squeeze, 1, 0, 0, 0, 0)                                                                             \
+    X(g_t, 1, 0, 0, 0, 0)                                                                                   \
+    X(g_transpose, 1, 0, 0, 0, 0)                                                                           \
+    X(g_tril, 1, 0, 0, 0, 0)                                                                                \
+    X(g_triu, 1, 0, 0, 0, 0)                                                                                \
+    X(g_unsqueeze, 1, 0, 0, 0, 0)                                                                           \
     X(g_view, 1, 0, 0, 0, 0)
+/* clang-format on */
 #define DYNC__BATCH_NORM_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))
 
@@ -146,8 +149,9 @@
 DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 
-/* ---- the call's arguments by their place ------------------------------------------------------------------------------ */
-DYNC__FN dync_value dync__ga(dync__grad *, int place);             /* tensor as it was, number, or none */
+/* ---- the call's arguments by their place ----------------------------------------------------- */
+/* tensor as it was, number, or none */
+DYNC__FN dync_value dync__ga(dync__grad *, int place);
 DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *, int place);    /* NULL where it is none */
 DYNC__FN bool dync__ga_needed(const dync__grad *, int place);
 DYNC__FN dync_status dync__ga_set(dync__grad *, int place, dync_tensor *);
@@ -167,5 +171,6 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
 /* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
-DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */
+/* elements that one result comes from */
+DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);
 #endif

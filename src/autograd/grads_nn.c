@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "grads.h"
 
-/* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
+/* ---- convolution: [N, C, H, W] --------------------------------------------------------------- */
 
 /* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
  * from place `from` on. */
@@ -49,7 +49,8 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
 {
     static const bool for_x[3] = {true, false, false}, for_w[3] = {false, true, false};
     dync_tensor *part[3], *h = NULL;
-    for (int i = 0; i < 3; i++) part[i] = g->call->args[7 + i].as.i ? g->grad_out[i] : NULL;       /* what was not asked for is empty */
+    /* what was not asked for is empty */
+    for (int i = 0; i < 3; i++) part[i] = g->call->args[7 + i].as.i ? g->grad_out[i] : NULL;
     dync_tensor *gx = part[0], *gw = part[1], *gb = part[2];
     if (dync__ga_needed(g, 0)) {
         if (gx) h = dync__g_conv(g, gx, dync__ga_tensor(g, 2));
@@ -64,7 +65,7 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
     return DYNC_OK;
 }
 
-/* ---- pooling -------------------------------------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
 {
@@ -101,7 +102,7 @@ DYNC__FN dync_status dync__g_max_pool2d_backward(dync__grad *g)
     return dync__grads_set(g, dync_reshape(flat, dync__ga_shape(g, 2)));
 }
 
-/* ---- normalisation ------------------------------------------------------------------------------------------------------------ */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
 /* With create_graph the statistics of the batch are computed again, so that they have a history. */
 static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor **mean, dync_tensor **invstd)
@@ -164,7 +165,7 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
     return dync__ga_set(g, 0, gx);
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose first n arguments are tensors. */
 static dync_status dync__g_plain(dync__grad *g, int n_tensors)
@@ -223,7 +224,7 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
     return DYNC_OK;
 }
 
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
 DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
@@ -242,7 +243,8 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
     DYNC__TRY(dync__ga_set(g, 0, gx));
     if (dync__ga_needed(g, 3)) DYNC__TRY(dync__ga_set(g, 3, dync__g_item(all, 1)));
     if (c0 && dync__ga_needed(g, 4)) DYNC__TRY(dync__ga_set(g, 4, dync__g_item(all, 2)));
-    if (call[5].as.i == 3) {             /* the reset gate stands between the state's share of n and n */
+    /* the reset gate stands between the state's share of n and n */
+    if (call[5].as.i == 3) {
         int64_t size = dync__ga_shape(g, 1).d[1];
         dync_value parts[2] = {dync_v_tensor(dync_slice(gx, -1, 0, 2 * size, 1)),
                                dync_v_tensor(dync_mul(dync_slice(gx, -1, 2 * size, 3 * size, 1), dync_slice(gate, -1, 0, size, 1)))};
@@ -260,7 +262,7 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
     return dync__ga_set(g, 1, dync_mm(dync_transpose(dync_flatten(share, 0, 1), 0, 1), before));
 }
 
-/* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
+/* ---- embedding ------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_embedding(dync__grad *g)
 {

@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "grads.h"
 
-/* ---- what a reduction did -------------------------------------------------------------------------------------------- */
+/* ---- what a reduction did -------------------------------------------------------------------- */
 
 /* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
 static void dync__g_reduced(dync_dims dims, int n, bool *reduced)
@@ -42,7 +42,7 @@ static dync_dims dync__g_dim(int64_t dim)
 
 static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g, place) != 0; }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static dync_tensor *dync__g_spread(dync__grad *g)
 {
@@ -127,7 +127,7 @@ DYNC__FN dync_status dync__g_std(dync__grad *g)
     return dync__grads_set(g, dync__g_var_of(g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
 
-/* ---- extremes, sorting ------------------------------------------------------------------------------------------------------ */
+/* ---- extremes, sorting ----------------------------------------------------------------------- */
 
 /* amax, amin: equal ones share. */
 DYNC__FN dync_status dync__g_amax(dync__grad *g)
@@ -166,7 +166,7 @@ static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
 DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
 DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
 
-/* ---- along a dim -------------------------------------------------------------------------------------------------------------- */
+/* ---- along a dim ----------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
 {
@@ -201,7 +201,7 @@ DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
     return dync__grads_set(g, dync_mul(gy, dync_exp(dync_sub(dync__grads_x(g), y))));
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------------------------------------ */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* Does the argument lie column by column, as the transpose of a weight does? Then products are formed the other way round, so that its
  * gradient lies like it. */

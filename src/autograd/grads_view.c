@@ -2,9 +2,10 @@
 #include "../dync.in.h"
 #include "grads.h"
 
-/* ---- views ------------------------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }      /* summed by dync__grad_set */
+/* summed by dync__grad_set */
+DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
 DYNC__FN dync_status dync__g_t(dync__grad *g) { return dync__grads_set(g, dync_t(dync__grads_gy(g))); }
@@ -86,7 +87,7 @@ DYNC__FN dync_status dync__g_diagonal_backward(dync__grad *g)
     return dync__grads_set(g, dync_diagonal(dync__grads_gy(g), (int)dync__ga_int(g, 2), (int)dync__ga_int(g, 3), (int)dync__ga_int(g, 4)));
 }
 
-/* ---- moves ----------------------------------------------------------------------------------------------------------------- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_flip(dync__grad *g) { return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1))); }
 DYNC__FN dync_status dync__g_tril(dync__grad *g) { return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }

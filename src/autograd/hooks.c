@@ -7,7 +7,7 @@
 
 static int32_t dync__hook_last_id;
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static DYNC__TLS dync__walk_record *dync__walk_recorder;
 
@@ -41,7 +41,8 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
-        return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected %lld elements, got %lld",
+        return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected "
+                                          "%lld elements, got %lld",
                           (long long)dync__sz_hint(before->numel), (long long)dync__sz_hint(t->numel));
     dync__ref(t);
     *grad = t;
@@ -100,7 +101,7 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
     return DYNC_OK;
 }
 
-/* ---- registering ----------------------------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr, dync_hook fn, void *user, const dync_tensor *retain)
 {
@@ -151,7 +152,8 @@ DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *us
     dync__gnode *node = NULL;
     int nr = 0;
     if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't "
+                                             "require gradient");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
     bool added = dync__grad_meta_of(t) && dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id ? id : dync__hook_reserve(), nr, fn, user, NULL);
     dync__gnode_unref(node);
@@ -241,7 +243,9 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
-    if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad on Tensor that has requires_grad=False");
+    if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
+                                                                             "on Tensor that has "
+                                                                             "requires_grad=False");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
     if (!node) return DYNC_OK;         /* a leaf keeps its gradient anyway */
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);

@@ -14,7 +14,8 @@ typedef struct dync__grad_thread {
     const dync__gnode *visited;          /* the engine is at it: its hooks too */
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
-static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
+/* of the weak pointers from leaves to accumulation nodes */
+static dync__mutex dync__accumulate_lock[16];
 
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
 
@@ -52,7 +53,7 @@ DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key)
 
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes. */
 DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out, size_t extra)
@@ -127,9 +128,12 @@ DYNC__FN void dync__gnode_release(dync__gnode *node)
 DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void)
 {
     return dync__fail(DYNC_ERR_AUTOGRAD,
-                      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-                      "freed). Saved intermediate values of the graph are freed when you call dync_backward() or dync_gradients(). Specify "
-                      "retain_graph = true if you need to backward through the graph a second time or if you need to access saved tensors "
+                      "Trying to backward through the graph a second time (or directly access "
+                      "saved tensors after they have already been "
+                      "freed). Saved intermediate values of the graph are freed when you call "
+                      "dync_backward() or dync_gradients(). Specify "
+                      "retain_graph = true if you need to backward through the graph a second "
+                      "time or if you need to access saved tensors "
                       "after calling backward.");
 }
 
@@ -149,7 +153,7 @@ DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *
     return buf;
 }
 
-/* ---- what a tensor knows ------------------------------------------------------------------------------------------ */
+/* ---- what a tensor knows --------------------------------------------------------------------- */
 
 static void dync__grad_meta_free(dync__grad_meta *meta)
 {
@@ -213,7 +217,8 @@ DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
     if (!dync__tensor_requires_grad(t)) return true;
     const dync__grad_meta *meta = dync__grad_meta_peek(t);
     if (meta && meta->node) return false;
-    return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
+    /* without it: a view that gets its history from its base */
+    return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;
 }
 
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
@@ -228,7 +233,7 @@ DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on
     else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
 }
 
-/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ----------------------------------------- */
+/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ---------------- */
 
 static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
 {

@@ -76,9 +76,12 @@ DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap
 DYNC__FN dync_status dync__gnode_freed_error(void);
 /* What there is; NULL. Another thread that shares the leaf may be making it. */
 DYNC__INLINE dync__grad_meta *dync__grad_meta_peek(const dync__tensor *t) { return DYNC__ATOMIC_LOAD(&t->grad); }
-DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);      /* made where there is none; NULL + DYNC_ERR_MEMORY */
-DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);   /* meta exists; takes a reference of its own */
-DYNC__FN void dync__grad_meta_no_view(dync__tensor *);              /* made by something that does not show its inside */
+/* made where there is none; NULL + DYNC_ERR_MEMORY */
+DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);
+/* meta exists; takes a reference of its own */
+DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);
+/* made by something that does not show its inside */
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *);
 DYNC__FN bool dync__is_float_dtype(int dtype);
 DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf);   /* owned; NULL + error */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken_grad);
@@ -87,12 +90,15 @@ DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *);      /* of an accu
 /* The node being evaluated in this thread, NULL outside backward; sets it and returns the one before. */
 DYNC__FN const dync__gnode *dync__gnode_running(void);
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
-DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);     /* the same for dync_trace_meta_get: around hooks too */
+/* the same for dync_trace_meta_get: around hooks too */
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 
 /* view.c */
-DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);           /* where t's gradient goes; owned */
+/* where t's gradient goes; owned */
+DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
-DYNC__FN dync_status dync__inplace_check(dync__tensor *self);                     /* may it be written in place, with grad mode on? */
+/* may it be written in place, with grad mode on? */
+DYNC__FN dync_status dync__inplace_check(dync__tensor *self);
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device);
 /* The history of a tensor after node's operation wrote it: prepare makes what is needed (may fail), commit cannot fail. A view's
  * write becomes one of its base. drop: not written after all. */
@@ -100,7 +106,8 @@ typedef struct dync__rebasing { dync__gnode *self_node, *base_node; } dync__reba
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *);
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
-DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);  /* the node of the part that was written; owned */
+/* the node of the part that was written; owned */
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);
 /* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from that
  * of a strided view of it, which shares it out where elements of the base are at one place. */
 DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
@@ -121,7 +128,8 @@ DYNC__FN dync_status dync__save(dync__saved *, dync__tensor *, bool is_output);
 /* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode is on. */
 DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out);
 DYNC__FN void dync__saved_free(dync__saved *);
-DYNC__FN dync_status dync__saved_check(const dync__saved *, const dync__gnode *maker, int nr);   /* not written since; none is right too */
+/* not written since; none is right too */
+DYNC__FN dync_status dync__saved_check(const dync__saved *, const dync__gnode *maker, int nr);
 
 /* engine.c */
 /* Runs one node alone: owned gradients into grad_in. */
@@ -140,10 +148,12 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *);
 typedef struct dync__walk_record {
     dync_status (*accumulate)(struct dync__walk_record *, dync__gnode *, dync__tensor *taken);
     dync_status (*retain)(struct dync__walk_record *, dync__gnode *, int hook, dync__tensor *grad);
-    void (*hook)(struct dync__walk_record *, dync__tensor *result, bool done);        /* around each hook; result: what it gave, where done */
+    /* around each hook; result: what it gave, where done */
+    void (*hook)(struct dync__walk_record *, dync__tensor *result, bool done);
 } dync__walk_record;
 DYNC__FN dync__walk_record *dync__walk_record_now(void);
-DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);           /* of this thread; NULL: a real walk. Gives the one before */
+/* of this thread; NULL: a real walk. Gives the one before */
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);
 /* Takes over whole walks of a thread in which compiled autograd is on; true: handled. */
 #if defined(DYNC__SPLIT)
 extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
@@ -156,12 +166,15 @@ typedef struct dync__gnode_list { DYNC__VEC(dync__gnode *) at; dync__map index; 
 DYNC__FN dync_status dync__walk_nodes(const dync__walk *, dync__gnode_list *);
 DYNC__FN void dync__gnode_list_free(dync__gnode_list *);
 DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
-DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);           /* a leaf's where it accumulates */
+/* a leaf's where it accumulates */
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);
 
 /* hooks.c */
-DYNC__FN dync_status dync__hooks_before(dync__gnode *, dync__tensor **grad_out);  /* replaces owned gradients */
+/* replaces owned gradients */
+DYNC__FN dync_status dync__hooks_before(dync__gnode *, dync__tensor **grad_out);
 DYNC__FN dync_status dync__hooks_after(dync__gnode *, dync__tensor **grad_in);
-DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);                /* of the leaf, after its gradient was added */
+/* of the leaf, after its gradient was added */
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 
 /* grads.c */
 typedef struct dync__grad_rule {
@@ -172,5 +185,6 @@ typedef struct dync__grad_rule {
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
-DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
+/* of what forgets its argument: zero_, uniform_ */
+DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
 #endif

@@ -18,7 +18,7 @@ typedef struct dync__opsave {
 
 DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
 
-/* ---- saved tensors ------------------------------------------------------------------------------------------------ */
+/* ---- saved tensors --------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
 {
@@ -47,7 +47,8 @@ DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const d
     dync__tensor_brief(&brief, s->t);
     dync_status status = dync__fail(
         DYNC_ERR_AUTOGRAD,
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is output %d of %s, "
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [%s], which is output %d of %s, "
         "is at version %u; expected version %u instead.",
         dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
         (unsigned)s->t->storage->version, (unsigned)s->version);
@@ -87,7 +88,7 @@ DYNC__FN void dync__saved_free(dync__saved *s)
     dync__unref(t);
 }
 
-/* ---- operator nodes -------------------------------------------------------------------------------------------------- */
+/* ---- operator nodes -------------------------------------------------------------------------- */
 
 static void dync__opnode_release(void *state)
 {
@@ -116,7 +117,8 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
 DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
     if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
-    return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
+    return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula "
+                                         "was registered. Give it one: call it in the "
                       "forward of a dync_autograd_function.", save->call.row->name);
 }
 
@@ -255,7 +257,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     return save;
 }
 
-/* ---- what rules read ---------------------------------------------------------------------------------------------------- */
+/* ---- what rules read ------------------------------------------------------------------------- */
 
 static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
 
@@ -274,7 +276,8 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     dync__tensor *t = NULL;
     bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
     dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices : NULL;
-    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;     /* else it would run here and within slices */
+    /* else it would run here and within slices */
+    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;
     dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
     if (slices) dync__gnode_unref(node);
     return status == DYNC_OK ? dync__give(t) : NULL;
@@ -355,7 +358,7 @@ DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
     return DYNC_OK;
 }
 
-/* ---- recording -------------------------------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static bool dync__arg_requires(const dync__arg *a)
 {
@@ -565,7 +568,8 @@ static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_r
 static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
-    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype)) return dync__tape_plain(c);     /* integers have no history */
+    /* integers have no history */
+    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype)) return dync__tape_plain(c);
     if (functional < 0) {              /* set_ */
         DYNC__TRY(dync__inplace_check(c->args[0].as.t));
         return dync__tape_plain(c);
@@ -580,7 +584,8 @@ static dync_status dync__tape_inplace(dync__opcall *c)
 static dync_status dync__tape_expand(dync__opcall *c)
 {
     dync__info info[DYNC__MAX_OUT];
-    if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
+    /* says what is wrong with the arguments */
+    if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));
     return dync__op_decompose(c);
 }
 

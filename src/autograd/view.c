@@ -14,9 +14,10 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
     dync__gnode *inner;                /* CopySlices: the node of the operation that wrote the view. Owned */
 } dync__geometry;
 
-/* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
+/* ---- the gradient of a base from that of a view ---------------------------------------------- */
 
-typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
+/* in elements of the storage */
+typedef struct dync__view_span { int64_t low, size; } dync__view_span;
 
 DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
@@ -144,7 +145,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     return dync_to_dtype(dync_div(out, places), (dync_dtype)dtype);
 }
 
-/* ---- a view's own node, when its base was written ------------------------------------------------------------------- */
+/* ---- a view's own node, when its base was written -------------------------------------------- */
 
 static dync__tensor *dync__view_take(dync_tensor *handle)
 {
@@ -244,19 +245,25 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
     return DYNC_OK;
 }
 
-/* ---- writing in place --------------------------------------------------------------------------------------------------- */
+/* ---- writing in place ------------------------------------------------------------------------ */
 
 DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
 {
     static const char no_grad[] =
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous "
-        "and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
-        "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+        "A view was created in no_grad mode and is being modified inplace with grad mode "
+        "enabled. Given that this use case is ambiguous "
+        "and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+        "the inplace either both inside the "
+        "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+        "want the inplace to be tracked).";
     static const char multi[] =
-        "a view is being modified inplace that is the output of a function that returns multiple views. Such functions do not allow the "
-        "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+        "a view is being modified inplace that is the output of a function that returns multiple "
+        "views. Such functions do not allow the "
+        "output views to be modified inplace. You should replace the inplace operation by an "
+        "out-of-place one.";
     static const char custom[] =
-        "a view is being modified inplace that was created inside a custom function. This would break the gradient that the function "
+        "a view is being modified inplace that was created inside a custom function. This would "
+        "break the gradient that the function "
         "gives. Clone it inside the function.";
     switch (self->grad && self->grad->base ? self->grad->view_kind : DYNC__VIEW_NONE) {
     case DYNC__VIEW_NO_GRAD: return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
@@ -272,7 +279,9 @@ DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
     bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
     if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "%sa leaf Variable that requires grad is being used in an in-place operation. Write it inside of DYNC_NO_GRAD, or "
+    return dync__fail(DYNC_ERR_AUTOGRAD, "%sa leaf Variable that requires grad is being used in "
+                                         "an in-place operation. Write it inside of "
+                                         "DYNC_NO_GRAD, or "
                       "write a dync_clone of it", of_leaf ? "a view of " : "");
 }
 

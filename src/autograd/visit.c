@@ -50,7 +50,8 @@ DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisi
     for (int i = 0; i < node->n_out; i++) {
         const dync__ginfo *info = &node->out[i];
         v->word(v, info->dtype | (uint64_t)info->device << 8);
-        v->layout(v, info->ndim, (int64_t *)(uintptr_t)info->dims, NULL);        /* they stand in the node's block */
+        /* they stand in the node's block */
+        v->layout(v, info->ndim, (int64_t *)(uintptr_t)info->dims, NULL);
     }
     dync__gnode_visit_hooks(dync__gnode_hooks(node), v);
     if (leaf) return DYNC_OK;

@@ -113,7 +113,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     return b;
 }
 
-/* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
+/* ---- the library's own ----------------------------------------------------------------------- */
 /* Each graph through the portable program form and back. */
 static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
@@ -123,6 +123,7 @@ static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, i
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
 /* compile function, what compiles the functional graphs */
+/* clang-format off */
 #define DYNC__AOT_BACKENDS(X)                                                                                       \
     X(dync__backend_aot_eager, .compile = dync__inner_interpret)                                                    \
     X(dync__backend_aot_eager_default, .compile = dync__inner_interpret, .save_all = true)                          \
@@ -130,6 +131,7 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_aot_ts, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)                \
     X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */    \
     X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
+/* clang-format on */
 #define DYNC__X(fn, ...)                                                                                            \
     DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
     {                                                                                                               \

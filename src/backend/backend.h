@@ -5,6 +5,7 @@
 /* One row per built-in backend: name, tags, whose options it takes, compile function. ANY: it warns that it ignores them. */
 #define DYNC__OF_ANY (~0u)
 #define DYNC__OF_INDUCTORS (DYNC__OF_INDUCTOR | DYNC__OF_AOT)
+/* clang-format off */
 #define DYNC__BACKENDS(X)                                                                                        \
     X(aot_eager,                     "debug", DYNC__OF_AOT,       dync__backend_aot_eager)                        \
     X(aot_eager_decomp_partition,    "debug", DYNC__OF_AOT,       dync__backend_aot_eager_decomp)                 \
@@ -21,6 +22,7 @@
     X(relu_accuracy_error_TESTING_ONLY,    "debug, testing", DYNC__OF_ANY, dync__backend_relu_accuracy_error)     \
     X(relu_compile_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_compile_error)      \
     X(relu_runtime_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_runtime_error)
+/* clang-format on */
 /* minify/repro.c: they write files. */
 #if !defined(DYNC_NO_STDIO)
 #define DYNC__MINIFIER_BACKENDS(X)                                                                                \
@@ -40,5 +42,6 @@ DYNC__FN bool dync__backend_is_builtin(const char *name);
 DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out);
 /* Those of one of the library's backends, by its compile function. Of no other are they asked; its options are the default then. */
 DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options, dync__options *out);
-DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
+/* warns where there are any */
+DYNC__FN void dync__options_ignored(const char *options, const char *backend);
 #endif

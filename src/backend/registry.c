@@ -74,7 +74,7 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b)
     return DYNC_OK;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 /* Is one of the comma-separated words of `words` among those of `list`? */
 static bool dync__words_meet(const char *list, const char *words)
 {
@@ -180,7 +180,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, 
     return b->compile(graph, example_inputs, n, NULL, out, b->user);
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
     {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, \

@@ -67,64 +67,80 @@ static DYNC__TLS dync__thread dync__tls;
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));
 /* Arms the exit destructor for this thread; cheap when already armed. Every lazily made per-thread state calls it first. */
 DYNC__FN void dync__thread_arm(void);
-DYNC__FN void dync__thread_end(dync__thread *); /* run the destructors of a thread now and free its caches */
-DYNC__FN void dync__thread_end_all(void);      /* the same for every armed thread; none may be running (dync_shutdown) */
+/* run the destructors of a thread now and free its caches */
+DYNC__FN void dync__thread_end(dync__thread *);
+/* the same for every armed thread; none may be running (dync_shutdown) */
+DYNC__FN void dync__thread_end_all(void);
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
 struct dync__root;
-DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *)); /* handle.h; NULL: freed */
+/* handle.h; NULL: freed */
+DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *));
 
-/* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
+/* ---- errors (err.c) -------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that
  * `return dync__fail(...)` works. Prints once to stderr unless a handler is set. class_name NULL: the status' own name. */
 DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...) DYNC__PRINTF(3, 4);
-DYNC__FN dync_status dync__fail_memory(size_t bytes);                 /* DYNC_ERR_MEMORY, allocates nothing */
+/* DYNC_ERR_MEMORY, allocates nothing */
+DYNC__FN dync_status dync__fail_memory(size_t bytes);
 DYNC__FN const char *dync__status_name(dync_status);                  /* "DYNC_ERR_SHAPE" */
 /* Save and restore the slot around code whose errors are judged by the caller (backends, probes): begin empties it and
  * silences handler and stderr, end restores what was pending before and reports what had been recorded inside. */
 typedef struct dync__error_guard { dync__error_slot outer; uint64_t errors_before; bool quiet_before; } dync__error_guard;
 DYNC__FN void dync__error_guard_begin(dync__error_guard *);
-DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *); /* the inner error; status DYNC_OK if none */
-DYNC__FN void dync__error_raise(const dync__error_slot *);            /* record a saved error as this thread's own */
+/* the inner error; status DYNC_OK if none */
+DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *);
+/* record a saved error as this thread's own */
+DYNC__FN void dync__error_raise(const dync__error_slot *);
 /* A count of errors recorded so far by this thread: compare before and after to learn whether user code failed. */
 DYNC__FN uint64_t dync__error_count(void);
 
 /* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16 bytes on 64-bit machines);
  * data 64-byte aligned. ---------------------------------------------------------------------------------------------------- */
-DYNC__FN void *dync__alloc(size_t n);                     /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
+/* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
+DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);
 DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n);  /* p stays valid on failure */
 DYNC__FN void  dync__free(void *p, size_t n);             /* NULL allowed */
-DYNC__FN void *dync__alloc_data(size_t n);                /* 64-byte aligned tensor data, from the per-thread size-class cache */
+/* 64-byte aligned tensor data, from the per-thread size-class cache */
+DYNC__FN void *dync__alloc_data(size_t n);
 DYNC__FN void  dync__free_data(void *p, size_t n);
 DYNC__FN char *dync__strdup(const char *s);               /* freed by dync__strfree */
 DYNC__FN void  dync__strfree(char *s);
 typedef struct dync__mem_stats { int64_t live_bytes, peak_bytes, mallocs; } dync__mem_stats;
-DYNC__FN dync__mem_stats dync__mem_read_stats(void);      /* mallocs: calls that reached DYNC_MALLOC or the static buffer */
-DYNC__FN bool  dync__mem_set_buffer(void *memory, size_t n); /* NULL: back to DYNC_MALLOC. false: too small, or memory is in use */
-DYNC__FN bool  dync__mem_in_use(void);                    /* something came from DYNC_MALLOC or the buffer and has not gone back */
-DYNC__FN void  dync__mem_trim(void);                      /* give this thread's cached blocks back */
-DYNC__FN void  dync__mem_thread_end(dync__thread *);      /* the same for a thread that ends, and its cache itself (thread.c) */
+/* mallocs: calls that reached DYNC_MALLOC or the static buffer */
+DYNC__FN dync__mem_stats dync__mem_read_stats(void);
+/* NULL: back to DYNC_MALLOC. false: too small, or memory is in use */
+DYNC__FN bool  dync__mem_set_buffer(void *memory, size_t n);
+/* something came from DYNC_MALLOC or the buffer and has not gone back */
+DYNC__FN bool  dync__mem_in_use(void);
+/* give this thread's cached blocks back */
+DYNC__FN void  dync__mem_trim(void);
+/* the same for a thread that ends, and its cache itself (thread.c) */
+DYNC__FN void  dync__mem_thread_end(dync__thread *);
 /* Memory put aside for work that must not stop half way: a block from dync__alloc_data. Whoever finds it gone does not free it. */
 typedef struct dync__reserve { void *block; size_t bytes; } dync__reserve;
 /* Fault injection for tests: the nth next dync__alloc/realloc/alloc_data of this thread fails, once; 0 switches it off. */
 DYNC__FN void  dync__mem_fail_at(int64_t nth);
 
-/* ---- bump arena (arena.c): all IR of one compilation lives in one and dies at once ------------------------------------ */
-typedef struct dync__arena { struct dync__arena_chunk *head; size_t used, chunk_size; } dync__arena; /* zero = empty, ready */
-DYNC__FN void *dync__arena_alloc(dync__arena *, size_t n);            /* zeroed, 16-byte aligned; NULL + DYNC_ERR_MEMORY */
+/* ---- bump arena (arena.c): all IR of one compilation lives in one and dies at once ----------- */
+/* zero = empty, ready */
+typedef struct dync__arena { struct dync__arena_chunk *head; size_t used, chunk_size; } dync__arena;
+/* zeroed, 16-byte aligned; NULL + DYNC_ERR_MEMORY */
+DYNC__FN void *dync__arena_alloc(dync__arena *, size_t n);
 DYNC__FN char *dync__arena_strdup(dync__arena *, const char *);
 DYNC__FN char *dync__arena_printf(dync__arena *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void *dync__arena_copy(dync__arena *, const void *src, size_t n);
 DYNC__FN void  dync__arena_free(dync__arena *);                       /* back to zero */
 
-/* ---- typed growable arrays: struct { T *at; int n, cap; } -------------------------------------------------------------
+/* ---- typed growable arrays: struct { T *at; int n, cap; }
  * dync__vec_push(&v, x) is false (and DYNC_ERR_MEMORY) when there is no room; free with dync__vec_free(&v). x is evaluated
  * once. dync__avec_push(arena, &v, x): the same in an arena, never freed alone. */
 #define DYNC__VEC(T) struct { T *at; int n, cap; }
-DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item); /* failure: at and *cap as they were */
+/* failure: at and *cap as they were */
+DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item);
 #define dync__avec_reserve(arena, v, need)                                                                  \
     ((void)((need) <= (v)->cap ||                                                                           \
             ((v)->at = dync__vec_grow((arena), (v)->at, &(v)->cap, (need), sizeof *(v)->at), false)),       \
@@ -134,7 +150,7 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
 #define dync__vec_push(v, x) dync__avec_push((dync__arena *)NULL, (v), (x))
 #define dync__vec_free(v) (dync__free((v)->at, (size_t)(v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 
-/* ---- hash map uint64 -> uint64, open addressing (map.c). Zero = empty. Key 0 is allowed. -------------------------------- */
+/* ---- hash map uint64 -> uint64, open addressing (map.c). Zero = empty. Key 0 is allowed. ----- */
 typedef struct dync__map { uint64_t *keys, *values; uint8_t *used; int n, cap; } dync__map;
 DYNC__FN bool dync__map_put(dync__map *, uint64_t key, uint64_t value);     /* false: no memory */
 DYNC__FN bool dync__map_get(const dync__map *, uint64_t key, uint64_t *out); /* out may be NULL */
@@ -143,40 +159,51 @@ DYNC__FN void dync__map_free(dync__map *);
 DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed);
 DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x);                   /* fold one word in */
 
-/* ---- strings (str.c): a sticky builder. Own formatter, so no stdio and no locale. --------------------------------------- */
-typedef struct dync__str { char *at; size_t n, cap; bool failed; } dync__str;   /* zero = empty; at is NUL-terminated or NULL */
+/* ---- strings (str.c): a sticky builder. Own formatter, so no stdio and no locale. ------------ */
+/* zero = empty; at is NUL-terminated or NULL */
+typedef struct dync__str { char *at; size_t n, cap; bool failed; } dync__str;
 DYNC__FN void dync__str_add(dync__str *, const char *text);
 DYNC__FN void dync__str_addn(dync__str *, const char *text, size_t n);
 DYNC__FN void dync__str_addc(dync__str *, char c);
 /* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f %.Nf %e %%, width, - and 0 */
 DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void dync__str_addv(dync__str *, const char *fmt, va_list);
-DYNC__FN void dync__str_quote_c(dync__str *, const char *text);               /* as a C string literal, with its quotes */
-DYNC__FN bool dync__is_name(const char *text, size_t n);                      /* letters, digits and _, no digit first */
-DYNC__FN const char *dync__str_get(const dync__str *);                        /* "" when empty or failed */
+/* as a C string literal, with its quotes */
+DYNC__FN void dync__str_quote_c(dync__str *, const char *text);
+/* letters, digits and _, no digit first */
+DYNC__FN bool dync__is_name(const char *text, size_t n);
+/* "" when empty or failed */
+DYNC__FN const char *dync__str_get(const dync__str *);
 DYNC__FN void dync__str_free(dync__str *);
-DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4); /* snprintf's contract */
+/* snprintf's contract */
+DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4);
 DYNC__FN int  dync__formatv(char *out, size_t cap, const char *fmt, va_list);
-DYNC__FN const char *dync__intern(const char *s);                             /* one copy per text, process-wide; NULL on no memory */
-DYNC__FN void dync__intern_clear(void);                                       /* dync_shutdown: every interned text is gone */
+/* one copy per text, process-wide; NULL on no memory */
+DYNC__FN const char *dync__intern(const char *s);
+/* dync_shutdown: every interned text is gone */
+DYNC__FN void dync__intern_clear(void);
 
-/* ---- numbers (num.c) ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers (num.c) ------------------------------------------------------------------------- */
 DYNC__FN float    dync__f16_to_f32(uint16_t);
 DYNC__FN uint16_t dync__f32_to_f16(float);                 /* round to nearest even */
 DYNC__INLINE float dync__bf16_to_f32(uint16_t h) { uint32_t u = (uint32_t)h << 16; float f; memcpy(&f, &u, 4); return f; }
 DYNC__FN uint16_t dync__f32_to_bf16(float);
-DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out);               /* false on overflow; a, b any sign */
+/* false on overflow; a, b any sign */
+DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out);
 DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out);
-DYNC__FN int  dync__double_text(double x, char *out, size_t cap);             /* shortest text that reads back as x; "1", "0.5", "1e-07", "inf", "nan" */
-DYNC__FN int  dync__float_text(float x, char *out, size_t cap);               /* the same for a float */
+/* shortest text that reads back as x; "1", "0.5", "1e-07", "inf", "nan" */
+DYNC__FN int  dync__double_text(double x, char *out, size_t cap);
+/* the same for a float */
+DYNC__FN int  dync__float_text(float x, char *out, size_t cap);
 /* As printf's %f, %e or %g with this precision (-1: 6); snprintf's contract for out and cap. Exact, ties to even. */
 DYNC__FN int  dync__double_format(double x, char conversion, int precision, char *out, size_t cap);
 /* Correctly rounded, locale-free; false if s begins with no number, or if end is NULL and something follows it. */
 DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
-/* ---- values by name (option.c) --------------------------------------------------------------------------------------------- */
+/* ---- values by name (option.c) --------------------------------------------------------------- */
 typedef enum { DYNC__OPTION_BOOL, DYNC__OPTION_INT, DYNC__OPTION_FLOAT, DYNC__OPTION_WORD, DYNC__OPTION_TEXT, DYNC__OPTION_PATH } dync__option_kind;
-typedef struct dync__option_path { int on; char path[512]; } dync__option_path;   /* a switch, or the path of a file as well */
+/* a switch, or the path of a file as well */
+typedef struct dync__option_path { int on; char path[512]; } dync__option_path;
 typedef struct dync__option {
     const char *key;
     dync__option_kind kind;
@@ -188,8 +215,10 @@ typedef struct dync__option {
 } dync__option;
 /* value of n characters; NULL: the name stood alone. False: it is none of this kind and range, and nothing was stored. */
 DYNC__FN bool dync__option_store(const dync__option *, const char *value, size_t n, void *into);
-DYNC__FN void dync__option_expects(const dync__option *, dync__str *);        /* "true or false", "a number from 0 to 3" */
-DYNC__FN dync_status dync__option_fail(const dync__option *, const char *what, const char *value_or_null, size_t n); /* "WHAT: expected ..., got 'VALUE'" */
+/* "true or false", "a number from 0 to 3" */
+DYNC__FN void dync__option_expects(const dync__option *, dync__str *);
+/* "WHAT: expected ..., got 'VALUE'" */
+DYNC__FN dync_status dync__option_fail(const dync__option *, const char *what, const char *value_or_null, size_t n);
 /* The items of "key=value, key": returns where the next one begins, NULL where there is none. Blanks around key and value do not count. */
 typedef struct dync__option_item { const char *key, *value; int key_n; size_t value_n; } dync__option_item;
 DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out);
@@ -198,16 +227,22 @@ DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out)
  * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
  * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
 DYNC__FN void   dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);   /* counter {offset, 0}, key seed */
+/* counter {offset, 0}, key seed */
+DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);
 DYNC__FN float  dync__rng_uniform_f32(uint64_t seed, uint64_t index);         /* [0, 1), 24 bits */
-DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which); /* [0, 1), 53 bits; which 0: out[0,1], 1: out[2,3] */
-DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* by libm: kernels may differ in the last place */
+/* [0, 1), 53 bits; which 0: out[0,1], 1: out[2,3] */
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which);
+/* by libm: kernels may differ in the last place */
+DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);
 /* Takes n numbers of this thread's stream: returns the index of the first and moves on. */
 DYNC__FN uint64_t dync__rng_take(uint64_t n);
 
-/* ---- log and counters (log.c) ------------------------------------------------------------------------------------------- */
-#define DYNC__LOG_STAGES(X) X(graph) X(guards) X(recompiles) X(aot) X(ir) X(code) X(perf) X(trace) X(joint) X(forward) \
+/* ---- log and counters (log.c) ---------------------------------------------------------------- */
+/* clang-format off */
+#define DYNC__LOG_STAGES(X) \
+    X(graph) X(guards) X(recompiles) X(aot) X(ir) X(code) X(perf) X(trace) X(joint) X(forward) \
     X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm)
+/* clang-format on */
 enum {
 #define DYNC__X(name) DYNC__LOG_##name,
     DYNC__LOG_STAGES(DYNC__X)
@@ -215,11 +250,16 @@ enum {
     DYNC__N_LOG_STAGES
 };
 DYNC__FN bool dync__log_on(int stage);
-DYNC__FN void dync__log_set(const char *what);   /* "graph,guards" as DYNC_LOG; replaces the choice; NULL or "": none; unknown names are warned about */
-DYNC__FN void dync__log(int stage, const char *fmt, ...) DYNC__PRINTF(2, 3);   /* one line "[stage] ..." to stderr */
+/* "graph,guards" as DYNC_LOG; replaces the choice; NULL or "": none; unknown names are warned
+ * about */
+DYNC__FN void dync__log_set(const char *what);
+/* one line "[stage] ..." to stderr */
+DYNC__FN void dync__log(int stage, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void dync__log_text(int stage, const char *title, const char *text);  /* a block */
-DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);             /* always to stderr (nothing under NO_STDIO) */
-DYNC__FN void dync__out(const char *text);                                     /* stdout (nothing under NO_STDIO unless a hook is set) */
+/* always to stderr (nothing under NO_STDIO) */
+DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);
+/* stdout (nothing under NO_STDIO unless a hook is set) */
+DYNC__FN void dync__out(const char *text);
 /* One row per counter; read by dync_get_counters. */
 typedef struct dync__counter_block { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
     autograd_captures, autograd_compiles, lint_warnings; } dync__counter_block;
@@ -230,30 +270,45 @@ static dync__counter_block dync__counters;
 #endif
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
 
-/* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes: "[[2, 3], []]" or NULL. ----- */
+/* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes: "[[2, 3], []]" or NULL. */
 #if defined(DYNC__SPLIT)
 extern int32_t dync__profiling;
 #else
 static int32_t dync__profiling;
 #endif
-typedef struct dync__profiled { int32_t outer, outer_epoch, event, epoch; } dync__profiled;   /* an event that has begun */
+/* an event that has begun */
+typedef struct dync__profiled { int32_t outer, outer_epoch, event, epoch; } dync__profiled;
 DYNC__INLINE bool dync__profile_on(void) { return DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&dync__profiling)); }
 DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes_or_null);
-DYNC__FN void dync__profile_end(const dync__profiled *, int64_t seq, int64_t fwd_thread);   /* by the thread that began it; -1: none */
+/* by the thread that began it; -1: none */
+DYNC__FN void dync__profile_end(const dync__profiled *, int64_t seq, int64_t fwd_thread);
 DYNC__FN dync_status dync__profile_table(dync__str *);
-DYNC__FN int32_t dync__thread_number(void);      /* from 1, in the order in which threads are first asked */
+/* from 1, in the order in which threads are first asked */
+DYNC__FN int32_t dync__thread_number(void);
 
-/* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. ------------------------ */
-typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; spins, then yields: for short sections */
+/* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. */
+/* zero = unlocked; spins, then yields: for short sections */
+typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;
 DYNC__FN void dync__lock(dync__mutex *);
-DYNC__FN void dync__pause(int round);           /* one step of a waiting loop: a CPU pause at first, gives up the CPU later */
+/* one step of a waiting loop: a CPU pause at first, gives up the CPU later */
+DYNC__FN void dync__pause(int round);
 DYNC__FN void dync__unlock(dync__mutex *);
 DYNC__FN uint64_t dync__now_ns(void);
 DYNC__FN int  dync__cpu_count(void);
-enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
+/* AVX512: F, BW, DQ and VL */
+enum {
+    DYNC__CPU_AVX2 = 1,
+    DYNC__CPU_FMA = 2,
+    DYNC__CPU_AVX512 = 4,
+    DYNC__CPU_F16C = 8,
+    DYNC__CPU_VNNI = 16,
+    DYNC__CPU_BF16 = 32
+};
 #define DYNC__CPU_KNOWN 0x80000000u
-DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
-DYNC__FN void dync__cpu_pretend(unsigned features);   /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
+/* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
+DYNC__FN unsigned dync__cpu_features(void);
+/* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
+DYNC__FN void dync__cpu_pretend(unsigned features);
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 /* A switch of the process: 2 on, 1 off, 0 (at first): as the variable of that name says: anything but "" and "0" is on. */
 DYNC__FN bool dync__switch_ask(int32_t *on, const char *name);
@@ -276,28 +331,32 @@ DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t
 DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n);
 DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n);
 
-/* ---- processes and folders (process.c) ------------------------------------------------------------------------------------- */
+/* ---- processes and folders (process.c) ------------------------------------------------------- */
 typedef enum { DYNC__CHILD_DONE, DYNC__CHILD_CRASHED, DYNC__CHILD_HUNG, DYNC__CHILD_NONE /* no fork: nothing ran */ } dync__child_end;
 DYNC__FN bool dync__child_possible(void);
 /* fn(user, reply) in a copy of this process; the n bytes of reply come back. Killed after timeout_ms. CRASHED: *signal_number, or 0 if it ended. */
 DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
                                          int *signal_number);
-DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; the last is no link; DYNC_ERR_IO */
+/* and those above it; the last is no link; DYNC_ERR_IO */
+DYNC__FN dync_status dync__folders_make(const char *path);
 DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
 DYNC__FN int  dync__process_id(void);
-DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
+/* local time to the microsecond: 2024_05_17_13_45_10_123456 */
+DYNC__FN void dync__date_text(dync__str *out);
 
-/* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
+/* ---- thread pool (pool.c) -------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
 /* Threads for a loop that takes about ns on one: 1 where waking the others is not worth it. It depends on whether they are awake: only for loops
  * whose results do not depend on how they are split. */
 DYNC__FN int  dync__pool_worth(double ns);
-DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
-DYNC__FN void dync__pool_stop(void);                             /* joins the workers; the next run starts them again */
+/* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
+DYNC__FN void dync__pool_set_threads(int n);
+/* joins the workers; the next run starts them again */
+DYNC__FN void dync__pool_stop(void);
 /* fn(user, part, n_parts) for every part, by this thread and the pool; returns when all are done. Nested calls run inline. */
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts);
 
-/* ---- JSON (json.c): strict reader over a text, sticky writer over dync__str ------------------------------------------------- */
+/* ---- JSON (json.c): strict reader over a text, sticky writer over dync__str ------------------ */
 typedef enum { DYNC__JSON_NULL, DYNC__JSON_BOOL, DYNC__JSON_NUM, DYNC__JSON_STR, DYNC__JSON_ARR, DYNC__JSON_OBJ } dync__json_kind;
 typedef struct dync__json {
     dync__json_kind kind;
@@ -310,7 +369,10 @@ typedef struct dync__json {
     struct dync__json *item;      /* n values */
     const char **key;             /* n keys of an object */
 } dync__json;
-DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n);   /* NULL + DYNC_ERR_FORMAT; depth <= 64 */
-DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);  /* NULL if absent or no object */
-DYNC__FN void dync__json_quote(dync__str *, const char *text);                      /* with the quotes */
+/* NULL + DYNC_ERR_FORMAT; depth <= 64 */
+DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n);
+/* NULL if absent or no object */
+DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);
+/* with the quotes */
+DYNC__FN void dync__json_quote(dync__str *, const char *text);
 #endif

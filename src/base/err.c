@@ -6,6 +6,7 @@
 #include "base.h"
 
 /* One row per status: its upstream class where the error names none. */
+/* clang-format off */
 #define DYNC__STATUSES(X)                                                                                        \
     X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError")            \
     X(ERR_VALUE, "ValueError") X(ERR_INDEX, "IndexError") X(ERR_MEMORY, "MemoryError") X(ERR_IO, "OSError")      \
@@ -13,6 +14,7 @@
     X(ERR_BACKEND, "BackendCompilerFailed") X(ERR_COMPILE, "TorchDynamoException") X(ERR_RUNTIME, "RuntimeError") \
     X(ERR_ACCURACY, "AccuracyError") X(ERR_DATA_PTR, "RuntimeError") X(ERR_RECOMPILE_LIMIT, "RecompileError")    \
     X(ERR_INTERNAL, "InternalTorchDynamoError")
+/* clang-format on */
 
 typedef struct dync__status_row { const char *name, *class_name; } dync__status_row;
 static const dync__status_row dync__status_rows[] = {
@@ -89,7 +91,7 @@ DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes)
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }
 
-/* ---- guards ---- */
+/* ---- guards ---------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
 {
@@ -104,7 +106,8 @@ DYNC__RARE DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
 {
     dync__error_slot inner = dync__tls.error;
     dync__tls.error = g->outer;
-    dync__tls.error_count = g->errors_before;       /* what was guarded did not happen, unless it is raised again */
+    /* what was guarded did not happen, unless it is raised again */
+    dync__tls.error_count = g->errors_before;
     dync__tls.quiet = g->quiet_before;
     return inner;
 }
@@ -118,7 +121,7 @@ DYNC__RARE DYNC__FN void dync__error_raise(const dync__error_slot *e)
     dync__err_report(&dync__tls.error);
 }
 
-/* ---- public ---- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 DYNC__RARE DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
 DYNC__RARE DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }

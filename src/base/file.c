@@ -27,7 +27,7 @@ static dync_status dync__file_error(const char *doing, const char *path, int err
     return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads to the end in growing steps: pipes and /proc files have no size. */
 DYNC__RARE static dync_status dync__file_read_all(FILE *f, const char *path, char **out, size_t *n)
@@ -75,7 +75,7 @@ DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, si
     return status;
 }
 
-/* ---- what is at a path ------------------------------------------------------------------------------------------------------------ */
+/* ---- what is at a path ----------------------------------------------------------------------- */
 
 typedef struct dync__file_place { enum { DYNC__FILE_NEW, DYNC__FILE_REGULAR, DYNC__FILE_LINK, DYNC__FILE_OTHER } kind; int mode; } dync__file_place;
 
@@ -118,7 +118,8 @@ static bool dync__file_follow(dync__str *path)
     return !path->failed;
 }
 
-static bool dync__file_sync(FILE *f) { return fsync(fileno(f)) == 0 || errno == EINVAL; }     /* EINVAL: it cannot be synced */
+/* EINVAL: it cannot be synced */
+static bool dync__file_sync(FILE *f) { return fsync(fileno(f)) == 0 || errno == EINVAL; }
 static void dync__file_mode(const char *path, int mode)
 {
     if (mode >= 0) (void)chmod(path, (mode_t)mode);
@@ -154,7 +155,7 @@ DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *dat
 }
 #endif
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* 0, or why not. */
 static int dync__file_put(const char *path, const char *mode, const void *data, size_t n, bool sync)

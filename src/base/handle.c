@@ -10,7 +10,8 @@ dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
 #endif
 
 enum { DYNC__OBJECT_SLOTS_KEPT = 32 };
-typedef struct dync__object_slot_cache { int n; dync__object_slot *slot[DYNC__OBJECT_SLOTS_KEPT]; } dync__object_slot_cache;   /* of a thread */
+/* of a thread */
+typedef struct dync__object_slot_cache { int n; dync__object_slot *slot[DYNC__OBJECT_SLOTS_KEPT]; } dync__object_slot_cache;
 
 static struct {
     dync__mutex lock;
@@ -27,7 +28,7 @@ static const struct { const char *text; bool quick; } dync__object_rows[] = {
 
 static dync__object_slot *dync__object_slot_at(uint32_t i) { return &dync__object_slot_chunks[i >> DYNC__CHUNK_BITS][i & ((1u << DYNC__CHUNK_BITS) - 1)]; }
 
-/* ---- the queue: called with the lock held ---- */
+/* ---- the queue: called with the lock held ---------------------------------------------------- */
 
 static void dync__object_slot_queue(dync__object_slot *s)
 {
@@ -62,7 +63,7 @@ static dync__object_slot *dync__object_slot_dequeue(void)
     return s;
 }
 
-/* ---- slots of a thread ---- */
+/* ---- slots of a thread ----------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__object_slot_cache_end(dync__thread *thread)
 {
@@ -105,7 +106,7 @@ static void dync__object_slot_give_back(dync__object_slot *s, bool quick)
     dync__unlock(&dync__objects.lock);
 }
 
-/* ---- objects ---- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__object_made(dync__object *o)
 {

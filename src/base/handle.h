@@ -34,6 +34,7 @@ DYNC__INLINE uintptr_t dync__handle_word(uint32_t generation, uint32_t slot)
 
 /* What stands behind handles: one row a kind. quick: comes and goes with calls, its slots are kept by the thread. */
 /*    id        name           quick, in messages */
+/* clang-format off */
 #define DYNC__OBJECT_KINDS(X)                                       \
     X(COMPILED, compiled,      0, "a compiled function")            \
     X(MODULE,   module,        0, "a module")                       \
@@ -45,6 +46,7 @@ DYNC__INLINE uintptr_t dync__handle_word(uint32_t generation, uint32_t slot)
     X(CELL,     cell,          0, "a cell")                         \
     X(CONTEXT,  autograd_ctx,  1, "a context")                      \
     X(READER,   repro_reader,  0, "a reader")
+/* clang-format on */
 enum {
 #define DYNC__X(id, name, quick, text) DYNC__OBJECT_##id,
     DYNC__OBJECT_KINDS(DYNC__X)
@@ -86,9 +88,12 @@ DYNC__FN const char *dync__object_text(uint32_t kind);             /* "a graph" 
 DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who);
 /* The word of an object, which gets its slot when it is first asked for; NULL and DYNC_ERR_MEMORY. */
 DYNC__FN void *dync__object_handle(dync__object *, uint32_t kind);
-DYNC__FN void dync__object_made(dync__object *);                   /* notes the user's line as where it was made */
-DYNC__FN void dync__object_end(dync__object *);                    /* its handle is stale from now on */
-DYNC__FN void dync__objects_shutdown(void);                        /* frees all slots (dync_shutdown) */
+/* notes the user's line as where it was made */
+DYNC__FN void dync__object_made(dync__object *);
+/* its handle is stale from now on */
+DYNC__FN void dync__object_end(dync__object *);
+/* frees all slots (dync_shutdown) */
+DYNC__FN void dync__objects_shutdown(void);
 
 /* dync__graph_peek, dync__graph_open, dync__graph_handle and their kin. handle(NULL) is NULL. */
 #define DYNC__X(id, name, quick, text)                                                                                     \

@@ -42,7 +42,7 @@ static bool dync__json_word(dync__json_reader *r, const char *word)
     return true;
 }
 
-/* ---- strings ---- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static bool dync__json_hex4(dync__json_reader *r, uint32_t *out)
 {
@@ -125,7 +125,7 @@ static const char *dync__json_string(dync__json_reader *r)
     return text;
 }
 
-/* ---- numbers ---- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static const char *dync__json_digits(const char *p, const char *end)
 {
@@ -166,7 +166,8 @@ static bool dync__json_number(dync__json_reader *r, dync__json *v)
         whole = false;
         if (p == digits) return dync__json_fail(r, "an exponent needs digits");
     }
-    char *text = dync__arena_alloc(r->arena, (size_t)(p - start) + 1);       /* the text itself may end without a NUL */
+    /* the text itself may end without a NUL */
+    char *text = dync__arena_alloc(r->arena, (size_t)(p - start) + 1);
     if (!text) return false;
     memcpy(text, start, (size_t)(p - start));
     v->kind = DYNC__JSON_NUM;
@@ -176,7 +177,7 @@ static bool dync__json_number(dync__json_reader *r, dync__json *v)
     return true;
 }
 
-/* ---- values ---- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool dync__json_value(dync__json_reader *r, dync__json *v);
 

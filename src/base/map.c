@@ -93,7 +93,8 @@ DYNC__FN bool dync__map_remove(dync__map *m, uint64_t key)
     if (!m->used[hole]) return false;
     for (size_t i = (hole + 1) & mask; m->used[i]; i = (i + 1) & mask) {
         size_t home = dync__map_home(m, m->keys[i]);
-        if (((i - home) & mask) < ((i - hole) & mask)) continue;       /* home lies after the hole: it may not move */
+        /* home lies after the hole: it may not move */
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
         m->keys[hole] = m->keys[i];
         m->values[hole] = m->values[i];
         hole = i;

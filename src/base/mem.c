@@ -65,7 +65,7 @@ static struct {
     int64_t live, peak, mallocs, blocks; /* blocks: from below and not given back */
 } dync__mem;
 
-/* ---- the buffer of dync_init: boundary tags and one free list, first fit ---- */
+/* ---- the buffer of dync_init: boundary tags and one free list, first fit --------------------- */
 
 typedef struct dync__heap_block {
     size_t size;                        /* with this header; bit 0: in use */
@@ -171,7 +171,7 @@ DYNC__RARE DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n)
     return true;
 }
 
-/* ---- below the door ---- */
+/* ---- below the door -------------------------------------------------------------------------- */
 
 static void *dync__mem_raw_alloc(size_t n)
 {
@@ -224,7 +224,7 @@ static void dync__mem_block_free(int kind, void *p)
     dync__mem_raw_free(p);
 }
 
-/* ---- size classes ---- */
+/* ---- size classes ---------------------------------------------------------------------------- */
 
 /* Class of a block of n bytes and its size; -1: too big to be kept, *size = n. */
 DYNC__OFTEN DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
@@ -377,7 +377,7 @@ DYNC__OFTEN DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
     c->cached_bytes += size;
 }
 
-/* ---- the door ---- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
 DYNC__OFTEN DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }

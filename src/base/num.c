@@ -8,7 +8,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-/* ---- half floats ---- */
+/* ---- half floats ----------------------------------------------------------------------------- */
 
 DYNC__FN float dync__f16_to_f32(uint16_t h)
 {
@@ -18,7 +18,8 @@ DYNC__FN float dync__f16_to_f32(uint16_t h)
     } else if (e) {
         bits = sign | (e + 112) << 23 | m << 13;
     } else if (m) {
-        int shift = 11 - DYNC__BIT_LENGTH(m);            /* subnormal: make the leading bit implicit */
+        /* subnormal: make the leading bit implicit */
+        int shift = 11 - DYNC__BIT_LENGTH(m);
         bits = sign | (uint32_t)(113 - shift) << 23 | (m << shift & 0x3ffu) << 13;
     } else {
         bits = sign;
@@ -35,8 +36,10 @@ DYNC__FN uint16_t dync__f32_to_f16(float f)
     sign = bits >> 16 & 0x8000u;
     bits &= 0x7fffffffu;
     if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
-    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);          /* rounds to 65536 or more */
-    if (bits < 0x33000000u) return (uint16_t)sign;                       /* below half of the least subnormal */
+    /* rounds to 65536 or more */
+    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+    /* below half of the least subnormal */
+    if (bits < 0x33000000u) return (uint16_t)sign;
     int e = (int)(bits >> 23) - 112, shift = 13;
     m = bits & 0x7fffffu;
     if (e <= 0) {
@@ -45,7 +48,8 @@ DYNC__FN uint16_t dync__f32_to_f16(float f)
         e = 0;
     }
     uint32_t q = ((uint32_t)e << 10) + (m >> shift), rest = m & ((1u << shift) - 1), half = 1u << (shift - 1);
-    if (rest > half || (rest == half && q & 1)) q++;                     /* a carry runs into the exponent, as it should */
+    /* a carry runs into the exponent, as it should */
+    if (rest > half || (rest == half && q & 1)) q++;
     return (uint16_t)(sign | q);
 }
 
@@ -57,7 +61,7 @@ DYNC__FN uint16_t dync__f32_to_bf16(float f)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-/* ---- checked arithmetic ---- */
+/* ---- checked arithmetic ---------------------------------------------------------------------- */
 
 DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
 {
@@ -73,9 +77,10 @@ DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-/* ---- big naturals: little-endian limbs of the given base ---- */
+/* ---- big naturals: little-endian limbs of the given base ------------------------------------- */
 
-enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };   /* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
+/* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
+enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };
 typedef struct dync__num_big { int n; uint32_t limb[DYNC__NUM_LIMBS]; } dync__num_big;
 
 /* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS. */
@@ -99,7 +104,7 @@ static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13
     for (; exponent > 0; exponent--) dync__num_mul(b, root, 0, base);
 }
 
-/* ---- printing ---- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* digit[0].digit[1]... * 10^exponent, as characters; n == 0 means zero. */
 typedef struct dync__num_decimal { int n, exponent; char digit[DYNC__NUM_DIGITS]; } dync__num_decimal;
@@ -151,7 +156,8 @@ static void dync__num_round(dync__num_decimal *d, int keep)
         d->digit[i]++;
         return;
     }
-    d->digit[0] = '1';                   /* 99.. became 100..: same number of digits, one power up */
+    /* 99.. became 100..: same number of digits, one power up */
+    d->digit[0] = '1';
     d->exponent++;
     if (d->n == 0) d->n = 1;
 }
@@ -340,7 +346,7 @@ DYNC__FN int dync__double_format(double x, char conversion, int precision, char 
     return dync__num_end(&o);
 }
 
-/* ---- reading ---- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int dync__num_bits(const dync__num_big *b) { return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0; }
 
@@ -400,8 +406,10 @@ static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
     }
     int rest = dync__num_compare(num, den);          /* against half a unit */
     if (rest > 0 || (rest == 0 && q & 1)) q++;
-    if (bits < 53) return q;                         /* subnormal; 2^52 is the least normal number's own pattern */
-    return ((uint64_t)(k + 1022) << 52) + q;         /* the leading bit adds one to the exponent, a carry another */
+    /* subnormal; 2^52 is the least normal number's own pattern */
+    if (bits < 53) return q;
+    /* the leading bit adds one to the exponent, a carry another */
+    return ((uint64_t)(k + 1022) << 52) + q;
 }
 
 typedef struct dync__num_scan { dync__num_big digits; int n_digits, exponent; bool any, sticky; } dync__num_scan;

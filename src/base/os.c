@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 #if !defined(CLOCK_MONOTONIC)
-extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clockid_t is an int on Linux and the BSDs */
+/* -std=c11 hides it; clockid_t is an int on Linux and the BSDs */
+extern int clock_gettime(int, struct timespec *);
 #define DYNC__CLOCK_MONOTONIC 1
 #else
 #define DYNC__CLOCK_MONOTONIC CLOCK_MONOTONIC
@@ -26,7 +27,7 @@ extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clock
 #include <time.h>
 #endif
 
-/* ---- locks ---- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define DYNC__CPU_RELAX() __builtin_ia32_pause()
@@ -64,7 +65,7 @@ DYNC__FN void dync__lock(dync__mutex *m)
 
 DYNC__FN void dync__unlock(dync__mutex *m) { DYNC__ATOMIC_STORE(&m->state, 0); }
 
-/* ---- clock and processors ---- */
+/* ---- clock and processors -------------------------------------------------------------------- */
 
 DYNC__FN uint64_t dync__now_ns(void)
 {
@@ -112,7 +113,7 @@ DYNC__RARE DYNC__FN bool dync__switch_ask(int32_t *on, const char *name)
     return says;
 }
 
-/* ---- CPU features ---- */
+/* ---- CPU features ---------------------------------------------------------------------------- */
 
 #if defined(__GNUC__) && defined(__x86_64__)
 static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
@@ -134,7 +135,8 @@ static unsigned dync__os_probe_cpu(void)
     dync__os_cpuid(0, 0, r);
     if (r[0] < 7) return 0;
     dync__os_cpuid(1, 0, r);
-    if (!(r[2] & 1u << 27) || (dync__os_xcr0() & 6) != 6) return 0;      /* OSXSAVE; xmm and ymm are saved */
+    /* OSXSAVE; xmm and ymm are saved */
+    if (!(r[2] & 1u << 27) || (dync__os_xcr0() & 6) != 6) return 0;
     bool zmm = (dync__os_xcr0() & 0xe6) == 0xe6;
     if (r[2] & 1u << 12) features |= DYNC__CPU_FMA;
     if (r[2] & 1u << 29) features |= DYNC__CPU_F16C;
@@ -174,7 +176,7 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
     return features;
 }
 
-/* ---- executable memory ---- */
+/* ---- executable memory ----------------------------------------------------------------------- */
 
 #if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
 #if defined(MAP_ANONYMOUS)
@@ -185,7 +187,8 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 #define DYNC__MAP_ANONYMOUS 0x20                     /* -std=c11 hides it; the same on every Linux that has a JIT here */
 #endif
 #if defined(__linux__) && defined(__x86_64__)
-extern long syscall(long, ...);                      /* memfd_create without its wrapper, which old C libraries lack */
+/* memfd_create without its wrapper, which old C libraries lack */
+extern long syscall(long, ...);
 extern int ftruncate(int, off_t);
 
 static int dync__os_code_file(size_t bytes)

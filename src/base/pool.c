@@ -104,7 +104,7 @@ DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
     return now - before < DYNC__POOL_OFTEN_NS >> 10 ? n : 1;
 }
 
-/* ---- workers ---- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static void dync__pool_parts(const dync__pool_job *job, int thread)
 {
@@ -175,7 +175,8 @@ DYNC__RARE static void dync__pool_start(void)
     int wanted = dync__pool_all_threads() - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
     dync__error_guard guard;
-    dync__error_guard_begin(&guard);                          /* without memory for workers the caller runs alone */
+    /* without memory for workers the caller runs alone */
+    dync__error_guard_begin(&guard);
     dync__pool.worker = dync__calloc((size_t)wanted * sizeof *dync__pool.worker);
     dync__error_guard_end(&guard);
     if (!dync__pool.worker) return;
@@ -217,7 +218,8 @@ DYNC__FN void dync__pool_stop(void)
 DYNC__FN void dync__pool_set_threads(int n)
 {
     int32_t idle = 0;
-    bool alone = dync__tls.in_pool || DYNC__ATOMIC_PEEK(&dync__pool.forked);     /* a loop of one's own, or one that will never end */
+    /* a loop of one's own, or one that will never end */
+    bool alone = dync__tls.in_pool || DYNC__ATOMIC_PEEK(&dync__pool.forked);
     for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0) dync__pause(round / 32);
     if (!alone) dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
@@ -225,7 +227,7 @@ DYNC__FN void dync__pool_set_threads(int n)
     if (!alone) DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 
-/* ---- loops ---- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {

@@ -113,14 +113,18 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
 #define DYNC__WARM DYNC__PLAIN _Pragma("GCC optimize(\"Og\")")
-#define DYNC__HOT                                                                                                            \
-    DYNC__PLAIN                                                                                                              \
-    _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\", \"no-tree-tail-merge\", \"no-ipa-icf\")")      \
-    _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\", \"no-ipa-vrp\")")                 \
-    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                 \
-    _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")")      \
-    _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
-    _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
+/* clang-format off */
+#define DYNC__HOT \
+    DYNC__PLAIN \
+    _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\")") \
+    _Pragma("GCC optimize(\"no-tree-tail-merge\", \"no-ipa-icf\", \"no-ipa-cp\")") \
+    _Pragma("GCC optimize(\"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\")") \
+    _Pragma("GCC optimize(\"no-ipa-vrp\", \"no-tree-vrp\", \"no-schedule-insns2\")") \
+    _Pragma("GCC optimize(\"no-tree-slsr\", \"no-store-merging\", \"no-tree-slp-vectorize\")") \
+    _Pragma("GCC optimize(\"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")") \
+    _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\")") \
+    _Pragma("GCC optimize(\"no-peephole2\", \"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
+/* clang-format on */
 #define DYNC__LEVELS_END _Pragma("GCC pop_options")
 #endif
 #endif

@@ -58,7 +58,7 @@ DYNC__RARE static void dync__profile_shutdown(void)
     dync__profile_clear();
 }
 
-/* ---- reporting ------------------------------------------------------------------------------------------------------------ */
+/* ---- reporting ------------------------------------------------------------------------------- */
 
 DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes)
 {
@@ -94,7 +94,7 @@ DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq,
     dync__unlock(&dync__profile.lock);
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------------------ */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 DYNC__RARE DYNC_API void dync_profile_start(void)
 {
@@ -124,7 +124,7 @@ DYNC__RARE DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
     return found;
 }
 
-/* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
+/* ---- the trace file -------------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__trace_event(dync__str *s, const dync__event *e)
 {
@@ -142,7 +142,8 @@ DYNC__RARE static void dync__trace_arrow(dync__str *s, const dync__event *from, 
 {
     for (int end = 0; end < 2; end++) {
         const dync__event *e = end ? to : from;
-        dync__str_addf(s, ",\n{\"ph\": \"%s\", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"id\": %lld, \"pid\": 1, \"tid\": %d, \"ts\": %.3f%s}",
+        dync__str_addf(s, ",\n{\"ph\": \"%s\", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", "
+                          "\"id\": %lld, \"pid\": 1, \"tid\": %d, \"ts\": %.3f%s}",
                        end ? "f" : "s", (long long)id, (int)e->thread, (double)(e->start - dync__profile.start) / 1e3,
                        end ? ", \"bp\": \"e\"" : "");
     }
@@ -154,7 +155,8 @@ DYNC__RARE static void dync__trace_write(dync__str *s)
 {
     dync__map forward = {0};             /* sequence number and thread -> event */
     dync__str_add(s, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
-                     "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"args\": {\"name\": \"dync\"}}");
+                     "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"args\": "
+                     "{\"name\": \"dync\"}}");
     for (int i = 0; i < dync__profile.event.n; i++) {
         const dync__event *e = &dync__profile.event.at[i];
         uint64_t made;
@@ -182,7 +184,7 @@ DYNC__RARE DYNC_API dync_status dync_profile_save(const char *path)
     return status;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
 

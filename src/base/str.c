@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-/* ---- the builder ---- */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 static bool dync__str_reserve(dync__str *s, size_t more)
 {
@@ -65,7 +65,7 @@ DYNC__FN void dync__str_free(dync__str *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- the formatter ---- */
+/* ---- the formatter --------------------------------------------------------------------------- */
 
 /* Where formatted text goes: a builder, or a buffer that is cut but counted on. */
 typedef struct dync__str_sink { dync__str *str; char *at; size_t cap, n; } dync__str_sink;
@@ -240,7 +240,8 @@ static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
         case 's': dync__str_text(o, &f, va_arg(args, const char *)); break;
         case 'g': case 'f': case 'e': dync__str_number(o, &f, va_arg(args, double), conversion); break;
         case '%': dync__str_put(o, "%", 1); break;
-        default:                                             /* unknown: shown as it stands, takes no argument */
+        /* unknown: shown as it stands, takes no argument */
+        default:
             dync__str_put(o, "%", 1);
             dync__str_put(o, &conversion, 1);
         }
@@ -278,7 +279,7 @@ DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
     return n;
 }
 
-/* ---- interned names ---- */
+/* ---- interned names -------------------------------------------------------------------------- */
 
 typedef struct dync__intern_entry {
     struct dync__intern_entry *next;

@@ -118,7 +118,8 @@ DYNC__RARE DYNC__FN void dync__thread_arm(void)
     dync__thread *t = &dync__tls;
     if (DYNC__LIKELY(t->registered)) return;
 #if !defined(DYNC_NO_THREADS)
-    if (!dync__thread_set_key(t)) return;      /* nobody would take it from the list: what it keeps is lost when it ends */
+    /* nobody would take it from the list: what it keeps is lost when it ends */
+    if (!dync__thread_set_key(t)) return;
 #endif
     dync__lock(&dync__threads.lock);
     t->prev = NULL;

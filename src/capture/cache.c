@@ -7,7 +7,7 @@
 
 static struct { dync__mutex lock; dync__compiled *first; uint64_t ids; } dync__all_compiled;
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 DYNC__RARE static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
@@ -156,7 +156,7 @@ DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
     dync__entries_free(grave);
 }
 
-/* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
+/* ---- running a closed entry ------------------------------------------------------------------ */
 typedef struct dync__call_run_state {
     const dync_value *into;              /* tensor or list of them that the caller wants the result in, or NULL */
     dync__tensor **env;                  /* places; owned references from n_leaf on */
@@ -199,7 +199,8 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
     r->cap_path = DYNC__COUNT_OF(r->few_path);
     r->n_path = r->n_env = 0;
     dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
-    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
+    /* borrowed: the caller holds them */
+    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];
     for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
         if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]]))) status = DYNC_ERR_MEMORY;
     return status;
@@ -234,7 +235,7 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
     return DYNC_OK;
 }
 
-/* ---- results where the caller wants them ---- */
+/* ---- results where the caller wants them ----------------------------------------------------- */
 /* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
 static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env)
 {
@@ -372,7 +373,8 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e, co
     dync__tls.grad_enabled_off = !e->grad_mode;
     DYNC__COUNTER_ADD(recompiles, 1);
     dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);            /* a half-grown tree is not kept */
+    /* a half-grown tree is not kept */
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
     DYNC__ATOMIC_STORE(&e->extending, 0);
     return status;
 }
@@ -399,7 +401,7 @@ static dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e, con
     return status;
 }
 
-/* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a miss ---------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
 DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f)
 {
@@ -427,7 +429,8 @@ DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callarg
 static void dync__limit_lines(const dync__compiled *f, const char *reason, const char *remedy, dync__str *s)
 {
     dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
-    dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo compile it less often, %s; or raise .recompile_limit, which is %d.",
+    dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo "
+                      "compile it less often, %s; or raise .recompile_limit, which is %d.",
                    remedy, f->opt.recompile_limit);
 }
 
@@ -451,7 +454,8 @@ DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reas
 
 DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *e)
 {
-    if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
+    /* one that is freed takes its calls with it */
+    if (!dync__callee_module(&f->callee)) dync__quick_make(e);
     dync__lock(&f->lock);
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
@@ -523,7 +527,7 @@ DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__cal
     return status;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 static dync__cache_entry *dync__entry_lookup(dync__compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
@@ -665,7 +669,8 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
     }
     const dync__list *to = dync__value_list(out), *from = dync__value_list(r);
     if (!to || !from || to->n != from->n)
-        return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
+        return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of "
+                                          "the result");
     for (int i = 0; i < to->n; i++) DYNC__TRY(dync__into_pair(p, to->items[i], from->items[i]));
     return DYNC_OK;
 }

@@ -13,7 +13,7 @@
 #define DYNC__CAPTURE_H
 #include "../graph/graph.h"
 
-/* ---- guards -------------------------------------------------------------------------------------------------------------------- */
+/* ---- guards ---------------------------------------------------------------------------------- */
 typedef struct dync__tensor_guard {
     uint8_t dtype, ndim, requires_grad;
     uint16_t device;
@@ -44,9 +44,10 @@ typedef struct dync__foreign {
     dync_tensor **address;
 } dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
-typedef struct dync__module_guard { dync__module *module; uint64_t id, version; const char *text; } dync__module_guard; /* text: its variable, or NULL */
+/* text: its variable, or NULL */
+typedef struct dync__module_guard { dync__module *module; uint64_t id, version; const char *text; } dync__module_guard;
 
-/* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
  * ones, in this order. */
 typedef struct dync__lift_place { int node, arg, call; } dync__lift_place;
@@ -55,7 +56,8 @@ enum { DYNC__LIFT_PLACES = 8 };
 #else
 enum { DYNC__LIFT_PLACES = 64 };
 #endif
-typedef struct dync__lift { dync__graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
+/* form: with numbers in the places */
+typedef struct dync__lift { dync__graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;
 /* What counts as pending: calls and constants. */
 DYNC__INLINE bool dync__node_pends(const dync__node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
 typedef struct dync__segment {
@@ -77,9 +79,11 @@ typedef struct dync__segment {
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
-typedef struct dync__cell_guard { dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
+/* fixed: by value */
+typedef struct dync__cell_guard { dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;
 typedef struct dync__cell_use { int env, index; } dync__cell_use;
-typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
+/* owner_env: where the tensor stands whose gradient it is */
+typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
 typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD, DYNC__DO_CELL } dync__effect_kind;
 typedef struct dync__effect {
@@ -126,7 +130,8 @@ typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_valu
 
 /* Sizes that a function was captured with, by tensor argument: what differs the next time is symbolic. */
 typedef struct dync__seen { bool known; int ndim; uint32_t dynamic; int64_t size[DYNC_MAX_DIMS]; } dync__seen;
-typedef struct dync__shapes { dync__symtab *syms; struct dync__shapes *before; } dync__shapes;    /* before: other threads may still read it */
+/* before: other threads may still read it */
+typedef struct dync__shapes { dync__symtab *syms; struct dync__shapes *before; } dync__shapes;
 
 typedef struct dync__cache_entry {
     dync__arena arena;
@@ -168,7 +173,7 @@ typedef struct dync__cache_entry {
 #define dync__entry_count(v) DYNC__ATOMIC_LOAD(&(v)->n)
 #define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
 
-/* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
+/* ---- a compiled function --------------------------------------------------------------------- */
 struct dync__compiled {
     dync__object object;              /* its handle */
     dync_callee callee;                  /* strings owned */
@@ -192,8 +197,10 @@ struct dync__compiled {
     dync__compiled *next;                 /* process-wide list, for dync_reset */
 };
 
-DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
-DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
+/* frame.c */
+DYNC__FN void dync__constants_free(dync__cache_entry *);
+/* effects.c */
+DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */
 #if defined(DYNC_SMALL)
@@ -228,12 +235,15 @@ static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
 DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
-DYNC__FN dync_status dync__callee_check(const dync_callee *, const char *who);  /* the same, and says what is wrong */
+/* the same, and says what is wrong */
+DYNC__FN dync_status dync__callee_check(const dync_callee *, const char *who);
 DYNC__FN const char *dync__callee_text(const dync_callee *);         /* "a module", for messages */
-DYNC__FN dync__module *dync__callee_module(const dync_callee *);    /* NULL where it is none, or is gone */
+/* NULL where it is none, or is gone */
+DYNC__FN dync__module *dync__callee_module(const dync_callee *);
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
 #if defined(DYNC__SPLIT)
-extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);   /* program/ is above */
+/* program/ is above */
+extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #else
 static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
@@ -241,20 +251,26 @@ static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dy
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
 DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
-DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
+/* i-th of "x, y" or "arg<i>" */
+DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);
 /* guard.c */
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *, const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
-DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
+/* the first failing check; what to do about it */
+DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out);
+/* one per line */
+DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
-DYNC__FN bool dync__number_place(int op, int arg);                                   /* may a number there be one of run time? */
-DYNC__FN bool dync__number_named(const dync__compiled *, int arg);                   /* in .symbolic */
-DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
+/* may a number there be one of run time? */
+DYNC__FN bool dync__number_place(int op, int arg);
+/* in .symbolic */
+DYNC__FN bool dync__number_named(const dync__compiled *, int arg);
+/* a number as it stands in the environment; owned */
+DYNC__FN dync__tensor *dync__number_tensor(dync_value);
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
@@ -262,14 +278,16 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);   /* NULL: all; else the first that fails: true */
+/* NULL: all; else the first that fails: true */
+DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                                dync__lift *taken_or_null);
-DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);       /* not compiled, not kept: the interpreter runs it */
+/* not compiled, not kept: the interpreter runs it */
+DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
 /* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as
@@ -279,8 +297,10 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
 DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
-DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
-DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);           /* by memory; the first n */
+/* differ: the places of other numbers */
+DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *, dync__lift *differ_or_null);
+/* by memory; the first n */
+DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);
 DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
@@ -292,17 +312,21 @@ typedef struct dync__raw_callable {
     void *state;
     dync__run_into run_into;
 } dync__raw_callable;
-DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync__graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+/* state begins with a dync__raw_callable and n_out */
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);
+/* form: the graph's result; its tensors are the outputs in order */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync__graph *compiled_from; } dync__raw_state;
 
 /* quick.c */
-DYNC__FN void dync__scripts_free(struct dync__script *);                       /* script.c; a list */
-DYNC__FN void dync__quick_make(dync__cache_entry *);                          /* if the entry is of the kind; else nothing */
+/* script.c; a list */
+DYNC__FN void dync__scripts_free(struct dync__script *);
+/* if the entry is of the kind; else nothing */
+DYNC__FN void dync__quick_make(dync__cache_entry *);
 /* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
 DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);
 DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
-/* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
+/* ---- the tracer (trace.c) -------------------------------------------------------------------- */
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
 /* What an explaining call collects: graphs in order and breaks. One per thread while open. */
 typedef struct dync__capture_log {
@@ -316,19 +340,23 @@ typedef struct dync__capture_log {
 
 /* cut.c: a traced call; see trace.h for the tracer */
 typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__path_step;
-DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
+/* the plain C call */
+DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
  * run so far, env (n_env) the tensors it computed. */
 DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result);
-DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
-DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
+/* real values, in the scope */
+DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);
+/* intercepts; idempotent */
+DYNC__FN void dync__capture_install(void);
 
 /* verify.c: begin runs the reference and gives NULL where there is nothing to compare; end takes it over and gives the status of the call */
 typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
-DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);                 /* in the reference run */
+/* in the reference run */
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);
 DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *, const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *, dync__tensor *const *in);
@@ -363,5 +391,6 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 #else
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
-DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
+/* named after "L['x']": l_x_, for L_x_ */
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source, const dync__info *info_or_null);
 #endif

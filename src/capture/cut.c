@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 
-/* ---- user stacks --------------------------------------------------------------------------------------------------------------- */
+/* ---- user stacks ----------------------------------------------------------------------------- */
 static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
 {
     if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
@@ -37,7 +37,7 @@ static void dync__log_break(dync__tracer *t, const char *reason)
     dync__str_free(&stack);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
 typedef struct dync__piece_map { dync__graph *graph; dync__node **holder; } dync__piece_map;
 static dync__node *dync__piece_node(void *user, dync__node *old)
@@ -78,7 +78,7 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
     return NULL;
 }
 
-/* ---- running a segment -------------------------------------------------------------------------------------------------------------- */
+/* ---- running a segment ----------------------------------------------------------------------- */
 static int *dync__in_env(dync__arena *arena, const dync__graph *g)
 {
     int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
@@ -161,7 +161,8 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
-    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);      /* the script drops it, this call reads it */
+    /* the script drops it, this call reads it */
+    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
     if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
     return t->real.at[env];
 }
@@ -210,13 +211,16 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
  * such a piece runs operator by operator and is not kept. */
 static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
-    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);       /* all ends of a frame count as one position */
+    /* all ends of a frame count as one position */
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next) variants += s->site == site;
     if (variants < limit) return false;
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
         DYNC__ATOMIC_STORE(&t->fn->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: another graph there in every call\n"
-                   "From now on what stands there runs operator by operator. To have it compiled, keep numbers that are read from tensors as\n"
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n  "
+                   " last reason: another graph there in every call\n"
+                   "From now on what stands there runs operator by operator. To have it "
+                   "compiled, keep numbers that are read from tensors as\n"
                    "tensors and make constants outside of the function; or raise .recompile_limit.",
                    limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
     }
@@ -329,7 +333,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
     return status;
 }
 
-/* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the cut --------------------------------------------------------------------------------- */
 /* Where pieces end, and the frame each belongs to. A split is one more end. */
 static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
 {
@@ -406,7 +410,8 @@ static bool dync__graph_has_effects(const dync__graph *g)
         if (g->node.at[i]->callee) return true;
         if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
-        if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
+        /* the mode at the end is kept apart */
+        if (op == DYNC__OP__set_grad_enabled) continue;
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
     }
     return false;
@@ -428,7 +433,8 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
         nodes[n++] = whole ? old : old->mark;
     }
     int made = t->made.n;
-    if (g && n == 0 && !dync__graph_has_effects(g)) dync__graph_unref(g);   /* nothing of it is seen by anybody */
+    /* nothing of it is seen by anybody */
+    if (g && n == 0 && !dync__graph_has_effects(g)) dync__graph_unref(g);
     else if (g) {
         dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
         if (!olds) dync__graph_unref(g);
@@ -445,7 +451,8 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* Memory is about to be written: what narrowing dropped and the C function can still use is computed while that is possible. */
 static dync_status dync__env_keep_all(dync__tracer *t)
 {
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;      /* it drops only where nothing is written (dync__script_followed) */
+    /* it drops only where nothing is written (dync__script_followed) */
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
     for (int i = 0; i < t->real.n; i++) {
         bool wanted = !t->real.at[i] && t->origin.at[i].seg && (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
         if (wanted && !dync__env_real(t, i)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
@@ -541,12 +548,13 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
         dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
         return NULL;
     }
-    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);      /* nothing read it so far */
+    /* nothing read it so far */
+    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);
     dync__script_wants(t, fake);
     return dync__env_real(t, fake->node_output);
 }
 
-/* ---- breaks ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- breaks ---------------------------------------------------------------------------------- */
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */
 static const struct { const char *reason, *words; } dync__break_words[] = {
     {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: "
@@ -588,7 +596,9 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
 
 static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
 {
-    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it reads values (%s), so the shapes of its result cannot be "
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it "
+                                                                 "reads values (%s), so the "
+                                                                 "shapes of its result cannot be "
                                            "known without running it; use dync_disable", t->inferring, reason));
 }
 
@@ -681,7 +691,8 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
         dync__tnode *node = t->path[t->path_pos++].node;
         t->seg_pos = 0;
         if (t->path_pos < t->n_path) return DYNC_OK;
-        t->at = node;                                 /* the last known position: its new outcome is grown here */
+        /* the last known position: its new outcome is grown here */
+        t->at = node;
         t->fresh = true;
     } else {
         DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
@@ -692,10 +703,11 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
-/* ---- the result ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)
 {
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 lists");
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 "
+                                                      "lists");
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *x = dync__open(v->as.t);
         if (!x || !(x = dync__tracer_adopt(t, x))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
@@ -704,7 +716,8 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_SYM) {
         const dync__tensor *x = dync__number_fake_of(t, v->as.p);
-        if (!x) return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another trace than its own");
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
+                                                  "trace than its own");
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
@@ -724,7 +737,8 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
-        if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its graph");
+        if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
+                                                                                                 "graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_SYM) {
@@ -764,7 +778,8 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
         const dync__outval *item = &o->as.items[i];
         if (item->kind == DYNC_KIND_TENSOR) {
             dync__ref(env[item->n]);
-            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
+            /* the list keeps the reference */
+            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));
         } else {
             dync__list_set(list, i, dync__outval_build(item, env));
         }
@@ -955,7 +970,8 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e, c
     if (t.fresh) dync__callbacks_end();
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
     dync_scope_end(&scope);
-    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);     /* into the caller's scope, texts too */
+    /* into the caller's scope, texts too */
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);
     dync__tracer_close(&t);
     return status;
 }

@@ -11,7 +11,7 @@
 
 enum { DYNC__MAX_SYMBOLS = 64 };
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
 {
     bool before = seen->known && seen->ndim == lay->ndim;
@@ -97,13 +97,14 @@ static dync_status dync__shape_leaf(dync__tracer *t, int k)
         if (lay->shape[d] < 0) return DYNC_ERR_MEMORY;
     }
     if (e->dynamic[k]) dync__shape_strides(real, lay);
-    int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;            /* in the entry's arena: the guard of this leaf */
+    /* in the entry's arena: the guard of this leaf */
+    int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
     memcpy(dims, lay->shape, (size_t)lay->ndim * sizeof *dims);
     memcpy(dims + lay->ndim, lay->stride, (size_t)lay->ndim * sizeof *dims);
     return DYNC_OK;
 }
 
-/* ---- one trace ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one trace ------------------------------------------------------------------------------- */
 /* Of a call: what each symbol is. False: not in its range. */
 static bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value)
 {
@@ -194,10 +195,14 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
         dync_loc at = dync__tls.at;
         dync__tls.at = s->violated_at;
         dync_status status = dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
-                                "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
-                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).\n"
-                                "A dimension marked with dync_mark_dynamic may not become a number: dync_size does that, and a test that only one size "
-                                "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in tests leave it open",
+                                "Constraints violated (%s)! For more information, run with "
+                                "DYNC_LOG=\"guards\".\n"
+                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
+                                "because %s was inferred to be a constant (%lld).\n"
+                                "A dimension marked with dync_mark_dynamic may not become a "
+                                "number: dync_size does that, and a test that only one size "
+                                "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
+                                "tests leave it open",
                                 source, source, source, (long long)s->violated_value);
         dync__tls.at = at;
         return status;
@@ -231,7 +236,7 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
     e->dynamic = NULL;
 }
 
-/* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
+/* ---- graphs that leave the trace ------------------------------------------------------------- */
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
 
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
@@ -268,7 +273,8 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     if (!t->syms) return DYNC_OK;
     if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->syms->failed)
         return dync_error() != DYNC_OK ? dync_error() : t->syms->failed ? DYNC_ERR_MEMORY
-            : dync__fail(DYNC_ERR_VALUE, "what dync_dim gives may only be passed on whole, as an element of a shape");
+            : dync__fail(DYNC_ERR_VALUE, "what dync_dim gives may only be passed on whole, as an "
+                                         "element of a shape");
     if (!pass.any) return DYNC_OK;
     if (!(g->syms = dync__symtab_copy(t->syms, NULL))) return DYNC_ERR_MEMORY;
     dync__shape_known(g, known);
@@ -284,7 +290,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ---- checking --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g, const dync__tensor *x, const int64_t *value)
 {
     bool ok = true;
@@ -365,7 +371,7 @@ DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dyn
     return false;
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
 {
     dync__tensor *t = dync__open(x);

@@ -10,13 +10,16 @@
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
     if (e->kind == DYNC__DO_CELL) {
-        if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
+        if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a "
+                                                                              "compiled function "
+                                                                              "lost its value");
         dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
         if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
         return cell ? DYNC_OK : DYNC_ERR_VALUE;
     }
     dync__tensor *x = env[e->env];
-    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
+                                                 "tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
     case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
@@ -27,7 +30,7 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
     return DYNC_OK;
 }
 
-/* ---- gradients --------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
 {
     for (int i = 0; i < t->grads.n; i++)
@@ -98,7 +101,8 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
     dync__tensor *grad = dync__tensor_grad(real);
     if (t->at || t->path_pos < t->n_path) {
         int32_t owner = dync__grad_owner(t, env);
-        if (!owner) return DYNC_OK;                  /* a value of this call: nobody has set its gradient yet */
+        /* a value of this call: nobody has set its gradient yet */
+        if (!owner) return DYNC_OK;
         k = dync__grad_foreign_find(t->entry, owner);
         if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, owner, grad));
         else if (t->entry->foreign.at[k].absent) grad = NULL;
@@ -126,7 +130,7 @@ DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, d
     return dync__tensor_set_grad(fake, grad);
 }
 
-/* ---- at a cut ------------------------------------------------------------------------------------------------------------------ */
+/* ---- at a cut -------------------------------------------------------------------------------- */
 static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
 
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
@@ -167,7 +171,8 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
     dync__tensor *grad = dync__tensor_grad(g->of);
     int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
     if (!dync__grad_changed(g) || env < 0) return DYNC_OK;       /* of a value that nobody sees */
-    if (grad && value < 0) return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced function did not leave its graph");
+    if (grad && value < 0) return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
+                                                                "function did not leave its graph");
     dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
     DYNC__TRY(dync__effect_do(t, e));
     if (grad) dync__ref(grad);
@@ -229,7 +234,7 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
     return false;
 }
 
-/* ---- hooks that are there already ------------------------------------------------------------------------------------------------ */
+/* ---- hooks that are there already ------------------------------------------------------------ */
 /* The entry serves calls only where that tensor has the hooks that it has now. */
 static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync__tensor *real)
 {

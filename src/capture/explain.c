@@ -7,7 +7,7 @@
 DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
 
-/* ---- the log an explaining call fills ---------------------------------------------------------------------------------------- */
+/* ---- the log an explaining call fills -------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log)
 {
     for (int i = 0; i < log->graphs.n; i++) dync__graph_unref(log->graphs.at[i]);
@@ -90,7 +90,7 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
     o->graphs = graphs;
 }
 
-/* ---- dync_explain ------------------------------------------------------------------------------------------------------------------ */
+/* ---- dync_explain ---------------------------------------------------------------------------- */
 static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync__graph_run(state, args, nargs); }
 
 static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
@@ -136,7 +136,7 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     return o;
 }
 
-/* ---- printed ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- printed --------------------------------------------------------------------------------- */
 static void dync__explain_lines(dync__str *s, const char *indent, const char *text)
 {
     while (*text) {

@@ -25,7 +25,7 @@ static dync_callee dync__frame_peel(dync_callee c)
     return c;
 }
 
-/* ---- disabled: what it returns is foreign to the trace ------------------------------------------------------------------------- */
+/* ---- disabled: what it returns is foreign to the trace --------------------------------------- */
 static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
 {
     char reason[128];
@@ -40,7 +40,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     return r;
 }
 
-/* ---- constant: its first result belongs to the entry ------------------------------------------------------------------------------- */
+/* ---- constant: its first result belongs to the entry ----------------------------------------- */
 static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
 {
     dync__tensor *real = dync__open(h);
@@ -61,7 +61,8 @@ static bool dync__constant_retain(const dync_value *v)
 {
     if (dync__values_have(DYNC_KIND_STR, 1, v)) return false;
     dync__list *l = dync__value_list(*v);
-    if (l) dync__list_ref(l);                                            /* a list keeps what is in it */
+    /* a list keeps what is in it */
+    if (l) dync__list_ref(l);
     if (v->kind == DYNC_KIND_TENSOR) dync__ref(dync__open(v->as.t));
     return true;
 }
@@ -97,7 +98,8 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     dync_value r = dync__callee_invoke(c, nargs, tensors ? real : args);
     dync__trace_pause_end(t, pause);
     dync__constant k = {c->fn, c->object, c->user, r};
-    if (known || !dync__constant_retain(&r)) return dync__value_map(r, dync__constant_bake, t);   /* another way than the first time: not kept */
+    /* another way than the first time: not kept */
+    if (known || !dync__constant_retain(&r)) return dync__value_map(r, dync__constant_bake, t);
     if (!dync__avec_push(&t->entry->arena, &t->entry->constants, k)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
@@ -105,7 +107,7 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     return dync__value_map(r, dync__constant_bake, t);
 }
 
-/* ---- allowed: one node ------------------------------------------------------------------------------------------------------------------ */
+/* ---- allowed: one node ----------------------------------------------------------------------- */
 /* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */
 static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
 {
@@ -259,7 +261,7 @@ DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *a
     return dync__allowed_take(node, r, out);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
 {
     dync_callee c = dync__frame_peel(*callee);
@@ -293,11 +295,14 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     const char *name = dync__frame_name(t, c, text);
     dync_callee peeled = dync__frame_peel(*c);
     if (at.file) t->last_at = at;
-    if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);      /* no frame of the trace */
+    /* no frame of the trace */
+    if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);
     dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
     if (t->stopped) return DYNC_NONE;
     if (t->frames.n >= DYNC__FRAME_DEPTH) {
-        dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected frames at most %d deep, got more: does the function call itself without end?",
+        dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected frames at most "
+                                                        "%d deep, got more: does the function "
+                                                        "call itself without end?",
                                         name, DYNC__FRAME_DEPTH));
         return DYNC_NONE;
     }
@@ -308,7 +313,8 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     dync__frame_scripted(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->frames.at[t->frames.n - 1].broken;
-    if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
+    /* its tail is a graph of its own: every other value may still be wanted */
+    if (broken) dync__tracer_cut(t, NULL);
     dync__frame_scripted(t, NULL, at);
     t->frames.n--;
     return t->stopped ? DYNC_NONE : r;

@@ -4,7 +4,7 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-/* ---- making ------------------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source)
 {
     int n = t->lay.ndim;
@@ -113,7 +113,7 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
     return DYNC_OK;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__tensor *t)
 {
     if (t->dtype != g->dtype || t->lay.ndim != g->ndim || t->device != g->device ||
@@ -311,7 +311,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     return e->threads == dync__pool_threads();
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------------------ */
+/* ---- telling --------------------------------------------------------------------------------- */
 DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out)
 {
     if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
@@ -448,9 +448,13 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
 static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g, const dync__tensor *t)
 {
     if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
-    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with leaves or detached tensors, not with both";
-    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
-                                                  : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in tests, no dync_size)";
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with "
+                                                                              "leaves or detached tensors, not with both";
+    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size "
+                                                "that changes becomes symbolic"
+                                                  : "keep sizes that change symbolic (dync_dim "
+                                                    "in shapes, dync_dim_lt and its kin in "
+                                                    "tests, no dync_size)";
 }
 
 DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
@@ -481,9 +485,11 @@ DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, con
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return "pass contiguous tensors";
         }
-    if (e->dynamic && dync__shapes_text(e, c, out)) return "ask less about sizes inside the function";
+    if (e->dynamic && dync__shapes_text(e, c, out)) return "ask less about sizes inside the "
+                                                           "function";
     if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
-    if (dync__surroundings_reason(e, c, out)) return "keep what it uses from outside as it is, or pass it as an argument";
+    if (dync__surroundings_reason(e, c, out)) return "keep what it uses from outside as it is, "
+                                                     "or pass it as an argument";
     dync__str_add(out, "the entry was given up");
     return "keep what it uses from outside alive";
 }
@@ -500,7 +506,8 @@ DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync
 DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
     dync__symtab *outer = dync__tls.syms;
-    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;      /* sizes print as s0 */
+    /* sizes print as s0 */
+    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;
     for (int i = 0; i < e->n_items; i++) {
         const dync__guard_item *g = &e->item[i];
         if (g->kind == DYNC_KIND_TENSOR) {

@@ -27,7 +27,7 @@ static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, con
     return dync__real_handle(t, h);
 }
 
-/* ---- values read --------------------------------------------------------------------------------------------------------------- */
+/* ---- values read ----------------------------------------------------------------------------- */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -36,7 +36,8 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
     *out = 0;
     if (!x || !(x = dync__tracer_adopt(t, x))) return true;
     if (x->numel != 1) {
-        dync__fail(DYNC_ERR_VALUE, as_bool ? "Boolean value of Tensor with more than one value is ambiguous (%lld elements)"
+        dync__fail(DYNC_ERR_VALUE, as_bool ? "Boolean value of Tensor with more than one value "
+                                             "is ambiguous (%lld elements)"
                                            : "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data", (long long)x->numel);
         return true;
     }
@@ -150,8 +151,10 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     if (!t) return false;
     *result = NULL;
     if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
-                          borrow ? "torch.from_blob: dync_wrap reads memory that the graph cannot know; pass the tensor as an argument"
-                                 : "torch.tensor: dync_from reads memory that the graph cannot know; pass the tensor as an argument, or "
+                          borrow ? "torch.from_blob: dync_wrap reads memory that the graph "
+                                   "cannot know; pass the tensor as an argument"
+                                 : "torch.tensor: dync_from reads memory that the graph cannot "
+                                   "know; pass the tensor as an argument, or "
                                    "bake the data in with dync_constant") != DYNC_OK)
         return true;
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -220,7 +223,7 @@ static const dync__read_intercept *dync__capture_reads(void)
     return dync__tracing_or_replay() ? &reads : NULL;
 }
 
-/* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
+/* ---- autograd inside traced code: opaque, on the real tensors -------------------------------- */
 
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
@@ -368,7 +371,9 @@ static bool dync__used_inside(const dync__tracer *t, int env)
 static bool dync__hook_late(dync__tracer *t, int env)
 {
     if (!dync__used_inside(t, env)) return false;
-    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used "
+                                                          "before the last graph break: register "
+                                                          "it where the value is made"));
     return true;
 }
 
@@ -400,7 +405,8 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
     *id = -1;
     if (!x) return true;
     if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
-        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require "
+                                      "gradient");
         return true;
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
@@ -470,8 +476,10 @@ static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync
     bool leaf = t->taped ? dync__tensor_is_leaf(x) : env >= 0 && t->real.at[env] ? dync__tensor_is_leaf(t->real.at[env]) : on;
     if (on && dync__dtype_info(x->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
     if (on || leaf) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                                         "subgraph that doesn't require differentiation use var_no_grad = dync_detach(var).");
+    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf "
+                                         "variables. If you want to use a computed variable in a "
+                                         "subgraph that doesn't require differentiation use "
+                                         "var_no_grad = dync_detach(var).");
 }
 
 /* Switched on the real tensor before what comes now is run. A tensor in use already leaves its graph first; under the tape what was
@@ -505,7 +513,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
     return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- modules --------------------------------------------------------------------------------- */
 /* The text of a variable, for G['text']; an expression is none. */
 static const char *dync__module_variable(const char *text)
 {
@@ -535,7 +543,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
 
-/* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
+/* ---- breaks, guards, frames: public ---------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
 
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)

@@ -48,7 +48,7 @@ static dync__lint *dync__lint_of(const dync__tracer *t)
     return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x,
                               dync__str *s)
 {
@@ -117,7 +117,7 @@ static const char *dync__lint_row_name(const dync__lint_row *r)
     return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
 }
 
-/* ---- differences ---------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more)
 {
     if (l->told || dync_error() == DYNC_ERR_MEMORY) return;
@@ -187,7 +187,7 @@ static void dync__lint_name(dync__lint *l, const dync__tensor *x, int out)
         l->failed = true;
 }
 
-/* ---- what trace.c, cut.c and intercept.c report --------------------------------------------- */
+/* ---- what trace.c, cut.c and intercept.c report ---------------------------------------------- */
 DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c)
 {
     dync__lint *l = dync__lint_of(t);
@@ -223,7 +223,8 @@ DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
     dync__lint_row r = {.op = DYNC__LINT_BRANCH, .at = t->last_at, .outcome = outcome};
     if (!l) return;
     const dync__lint_row *was = l->second && l->at < l->row.n ? &l->row.at[l->at] : NULL;
-    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome) l->over = true;   /* other data, another way: no comparison */
+    /* other data, another way: no comparison */
+    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome) l->over = true;
     else dync__lint_add(l, &r);
 }
 
@@ -231,7 +232,8 @@ DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
 DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
 {
     dync__lint *l = dync__lint_of(t);
-    if (!l || !l->second || l->entry->lint) return false;        /* a real call decides for itself */
+    /* a real call decides for itself */
+    if (!l || !l->second || l->entry->lint) return false;
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at] : NULL;
     dync__lint_row now = {.op = DYNC__LINT_BRANCH, .at = t->last_at};
     *outcome = was && was->op == DYNC__LINT_BRANCH ? was->outcome : 0;
@@ -304,7 +306,7 @@ DYNC__FN void dync__lint_restart(const dync__tracer *t)
     dync__map_free(&l->made);
 }
 
-/* ---- the two traces ------------------------------------------------------------------------- */
+/* ---- the two traces -------------------------------------------------------------------------- */
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
 {
     if (!dync__lint_on()) return NULL;

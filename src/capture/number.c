@@ -18,7 +18,7 @@ struct dync__number {
     dync_cell *cell;
 };
 
-/* ---- values as tensors and back --------------------------------------------------------------------------------------------------- */
+/* ---- values as tensors and back -------------------------------------------------------------- */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {
     dync__layout lay = {.ndim = 0};
@@ -64,7 +64,7 @@ DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
     return false;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
 {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
@@ -186,7 +186,7 @@ DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor
     return NULL;
 }
 
-/* ---- specialising ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- specialising ---------------------------------------------------------------------------- */
 static void dync__number_fix(dync__tracer *t, dync__number *x)
 {
     dync__cache_entry *e = t->entry;
@@ -195,7 +195,8 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
     if (x->arg >= 0) {
         dync__guard_item *g = &e->item[e->number_item[x->arg]];
         bool same = g->kind == DYNC_KIND_FLOAT ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0 : g->as.i == x->plain.as.i;
-        if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);      /* it has served other values on other ways */
+        /* it has served other values on other ways */
+        if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);
         if (t->at) DYNC__ATOMIC_STORE(&g->free_value, false);
     }
     for (int i = 0; x->cell && i < e->cells.n; i++)
@@ -211,14 +212,15 @@ static dync_value dync__number_specialise(dync_value v)
     dync__tracer *t = dync__tracer_current();
     dync__number *x = dync__number_find(t, v.as.p);
     if (!x) {
-        dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to");
+        dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that "
+                                   "it belongs to");
         return dync_v_int(0);
     }
     dync__number_fix(t, x);
     return x->plain;
 }
 
-/* ---- operators with symbolic operands ----------------------------------------------------------------------------------------------------- */
+/* ---- operators with symbolic operands -------------------------------------------------------- */
 /* May a number there be one of run time? */
 DYNC__FN bool dync__number_place(int op, int arg)
 {
@@ -266,7 +268,7 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
 
 DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
 
-/* ---- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product)
 {
     char text[40];
@@ -321,12 +323,13 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
     t->pending++;
     fake->trace_id = t->id;
     fake->node = n;
-    dync__ref(z->fake = fake);                        /* whoever holds the value: nobody knows, so it always leaves at a break */
+    /* whoever holds the value: nobody knows, so it always leaves at a break */
+    dync__ref(z->fake = fake);
     *result = dync__number_sym(z);
     return true;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 {
     for (int i = 0; i < t->cell.n; i++)
@@ -376,7 +379,8 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
 {
     dync__tracer *t = dync__tracer_current();
     if (!t || !dync__tls.compiling) return false;
-    if (t->stopped) return true;                      /* what comes after a failure, or before the trace begins again, is not done */
+    /* what comes after a failure, or before the trace begins again, is not done */
+    if (t->stopped) return true;
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;

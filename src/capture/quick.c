@@ -63,7 +63,7 @@ DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
     e->quick = q;
 }
 
-/* ---- a call ------------------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 /* True: surely n different tensors. Their slots are small numbers, so that a few hundred bits rarely see two as one. */
 static bool dync__quick_distinct(dync__tensor *const *t, int n)
 {
@@ -75,7 +75,8 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n)
     }
     uint64_t seen[8] = {0}, near_first = 0;
     int k = 0;
-    for (; k < n; k++) {                                  /* most stand near one another: a word of bits around the first */
+    /* most stand near one another: a word of bits around the first */
+    for (; k < n; k++) {
         uint32_t place = t[k]->slot - t[0]->slot + 32;
         if (place >= 64) break;
         if (near_first >> place & 1) return false;

@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "script.h"
 
-/* ---- handing out ------------------------------------------------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
 DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 {
@@ -56,7 +56,7 @@ static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p, dyn
         if (out[i]) p->fake[i]->node_output = env + i;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
 {
     const dync__cache_entry *e = t->entry;
@@ -65,7 +65,8 @@ static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
         if (e->tensor[i].same_as >= 0) continue;
         const dync__tensor *fake = s->value.at[n++].fake;
         if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1) return false;
-        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return false;     /* written by anybody at any time */
+        /* written by anybody at any time */
+        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return false;
     }
     return true;
 }
@@ -143,7 +144,8 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
         const dync__kept_value *v = &s->value.at[t->real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
         v->fake->flags = v->flags;
-        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;      /* another one where sizes are symbolic */
+        /* another one where sizes are symbolic */
+        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;
         dync__replay_place(t, t->call->tensor[i], v->fake);
     }
     for (int k = 0; k < e->n_numbers; k++) {
@@ -171,7 +173,7 @@ DYNC__FN void dync__replay_end(dync__tracer *t)
     DYNC__ATOMIC_STORE(&s->busy, 0);
 }
 
-/* ---- leaving ------------------------------------------------------------------------------------------------------------------ */
+/* ---- leaving --------------------------------------------------------------------------------- */
 /* An operator that was only compared becomes a node. What waits for its cut belongs to the trace. */
 static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
 {
@@ -227,12 +229,13 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     else t->scripted = DYNC__SCRIPT_RECORDS;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got);
 static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
 {
     switch ((dync__arg_kind)want->kind) {
-    case DYNC__A_TENSOR: {                           /* a tensor from elsewhere that the call has met */
+    /* a tensor from elsewhere that the call has met */
+    case DYNC__A_TENSOR: {
         if (got->as.t == want->as.t) return true;    /* where a pointer is no whole word */
         int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
         return env >= 0 && t->real.at[env] == got->as.t;
@@ -392,7 +395,7 @@ DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync
     return false;
 }
 
-/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 static bool dync__replay_texts(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
 /* Is what the record dropped gone in this call too? */

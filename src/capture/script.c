@@ -8,7 +8,7 @@ DYNC__FN void dync__script_stop(dync__tracer *t)
     if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
 {
     int32_t i = s->value.n - 1;
@@ -50,7 +50,7 @@ DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
     return true;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 /* One more way from where the call is. NULL: no memory; the recording ends. */
 static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e)
 {
@@ -123,7 +123,8 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     dync__script_event e = {.kind = DYNC__EV_OP, .mode = dync__script_mode(), .n_args = (uint8_t)c->nargs, .n_out = (uint8_t)c->nout,
                             .op = c->op, .args = args, .at = c->at};
     bool ok = args && dync__script_args(t, c->nargs, c->args, args);
-    for (int i = 0; ok && operand && i < c->nargs; i++) {          /* symbols by their places among the arguments that are */
+    /* symbols by their places among the arguments that are */
+    for (int i = 0; ok && operand && i < c->nargs; i++) {
         int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
         if (operand[i]) args[i] = (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
         ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
@@ -159,10 +160,11 @@ DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync
     else dync__script_event_add(t, e);
 }
 
-/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {
-    if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;       /* the last cut is END's, which is open already */
+    /* the last cut is END's, which is open already */
+    if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;
     dync__arena *arena = &t->script->arena;
     dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
     if (cut) {
@@ -227,7 +229,8 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     p.origin = origin;
     bool ok = value && origin && p.fake && p.in_env;
     for (int i = 0; i < n_out && ok; i++) origin[i] = (dync__origin){p.seg, p.in_env, i, 0, false};
-    for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;       /* it ends with this call */
+    /* it ends with this call */
+    for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
     for (int i = 0; i < ref->seg->n_in && ok; i++) dync__script_wants(t, t->fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
@@ -328,7 +331,7 @@ DYNC__FN void dync__script_followed(dync__script *s)
     if (dync__script_narrow(s, false) != DYNC_OK) s->broken = true;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 static void dync__script_free(dync__script *s)
 {
     dync__symtab_free(s->syms);
@@ -361,7 +364,8 @@ DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *re
     if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim || a->offset != b->offset ||
         (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) return false;
     if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0) return fake->storage->size_bytes == real->storage->size_bytes;
-    bool same = dync__layout_has_tokens(a);               /* what symbols stand for, the entry's guards have compared */
+    /* what symbols stand for, the entry's guards have compared */
+    bool same = dync__layout_has_tokens(a);
     for (int d = 0; d < a->ndim && same; d++) same = dync__sz_hint(a->shape[d]) == b->shape[d] && dync__sz_hint(a->stride[d]) == b->stride[d];
     return same;
 }

@@ -30,7 +30,8 @@ typedef struct dync__cut_record {
     const char *reason, *file;           /* NULL: the end of a broken frame */
     int line;
     DYNC__VEC(dync__cut_part) piece;
-    DYNC__VEC(int32_t) dead;             /* values that nobody held any more, and which did not leave */
+    /* values that nobody held any more, and which did not leave */
+    DYNC__VEC(int32_t) dead;
     DYNC__VEC(int32_t) result;           /* END: returned tensors in preorder */
 } dync__cut_record;
 

@@ -8,7 +8,7 @@
 dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
 
-/* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
+/* ---- structural hash and equality ------------------------------------------------------------ */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
@@ -160,7 +160,7 @@ static dync_value dync__boxed_value(dync__tensor *t)
     return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__segment_study(dync__segment *s)
 {
     const dync__graph *g = s->graph;
@@ -185,7 +185,8 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);   /* a backend may run operators */
+    /* a backend may run operators */
+    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
@@ -197,7 +198,8 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
     dync__bottom_swap(bottom);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK && !out->run) {
-        return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\nTypeError: compile returned DYNC_OK without a callable",
+        return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\nTypeError: compile returned "
+                                            "DYNC_OK without a callable",
                           f->backend.name ? f->backend.name : "?");
     }
     if (status == DYNC_OK) return DYNC_OK;
@@ -314,7 +316,7 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
     dync__free(s, sizeof *s);
 }
 
-/* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what crosses ---------------------------------------------------------------------------- */
 DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay, int device)
 {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
@@ -338,7 +340,8 @@ DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const c
 static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
 {
     bool same = lay->ndim == want->ndim;
-    for (int d = 0; d < lay->ndim; d++) strides = strides && lay->shape[d] != 0;          /* nothing is read by them */
+    /* nothing is read by them */
+    for (int d = 0; d < lay->ndim; d++) strides = strides && lay->shape[d] != 0;
     for (int d = 0; same && d < want->ndim; d++)
         same = (lay->shape[d] == want->shape[d] || dync__is_token(want->shape[d])) &&
                (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d] || dync__is_token(want->stride[d]));
@@ -359,7 +362,7 @@ static dync_status dync__raw_inputs(const dync__graph *g, int n_in, dync__tensor
     return DYNC_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 DYNC__RARE static bool dync__form_is_number(const dync__arg *form)
 {
     return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
@@ -433,7 +436,8 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     for (int i = 0; i < nargs && good; i++) {
         bool number = (args[i].kind == DYNC_KIND_INT || args[i].kind == DYNC_KIND_FLOAT) && dync__raw_takes_number(state, i);
         if (number && !(in[i] = dync__number_tensor(args[i]))) good = false;
-        else if (number) (void)dync__give(in[i]);                                    /* the scope's */
+        /* the scope's */
+        else if (number) (void)dync__give(in[i]);
         else if (args[i].kind != DYNC_KIND_TENSOR) {
             dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
             good = false;
@@ -467,7 +471,8 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
             if (v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT) out[i] = dync__number_tensor(*v);
         }
     } else if (status == DYNC_OK && n_out) {
-        status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
+        status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list "
+                                              "of %d tensors",
                             r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
     }
     for (int i = 0; i < n_out && status == DYNC_OK && !code->narrow; i++)

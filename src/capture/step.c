@@ -16,7 +16,8 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
     dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
     if (t->number.n) dync__number_operands(t, c, operand);
-    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);      /* begins in the mode of now: the tape switches it off */
+    /* begins in the mode of now: the tape switches it off */
+    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return dync__tape_hook(c);
 }
 
@@ -53,7 +54,7 @@ DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
     return x;
 }
 
-/* ---- walking ------------------------------------------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
 {
     dync__tensor *x = dync__open(h);
@@ -114,7 +115,7 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
     return true;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
 
 static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
@@ -144,7 +145,9 @@ static dync_status dync__taped_lives(dync__tracer *t)
     bool switched = false;
     for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
     if (!switched && !t->inner) return DYNC_OK;
-    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with fullgraph, whose result can still be differentiated: "
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with "
+                                                                 "fullgraph, whose result can "
+                                                                 "still be differentiated: "
         "call backward inside it too, or compile it without fullgraph", t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
 }
 

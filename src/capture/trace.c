@@ -28,7 +28,7 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
     return status;
 }
 
-/* ---- the environment -------------------------------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
@@ -105,16 +105,19 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
         dync__replay_leave(t);
     }
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
-    bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
+    /* the entry has it beside the arguments, whatever it is now */
+    bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
         if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
-    bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
+    /* the variable holds one of this call's arguments: guarded, it may differ later */
+    bool argument = env >= 0;
     if (!argument) {
         env = dync__tracer_env_real(t, real);
         dync__script_foreign(t, env);
     }
-    if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
+    /* off the tree nothing is kept: the next call meets it anew */
+    if (env < 0 || !t->at) return env;
     if (k == e->foreign.n) {
         dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
         const char *source = source_or_null ? source_or_null : dync__foreign_source(t, real, e);
@@ -123,7 +126,8 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
     t->origin.at[env].foreign = argument ? 0 : k + 1;
-    if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
+    /* in place already; on a replayed way it is recorded */
+    if (argument || t->path_pos < t->n_path) return env;
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
 }
@@ -140,7 +144,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
     return env < 0 ? NULL : t->fake.at[env];
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 static dync__info dync__info_of(const dync__tensor *x)
 {
     dync__info m = {.dtype = x->dtype, .device = x->device, .lay = x->lay, .alias = -1};
@@ -450,7 +454,8 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     }
     if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
         return dync__tracer_fail(t, status);
-    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
+    /* counts from the storage's beginning */
+    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
 }
@@ -474,7 +479,8 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
-    if (c->op == DYNC__OP__set_grad_enabled) {             /* a program or graph called by traced code */
+    /* a program or graph called by traced code */
+    if (c->op == DYNC__OP__set_grad_enabled) {
         dync_set_grad_enabled(c->args[0].as.i != 0);
         return t->status;
     }
@@ -518,7 +524,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     return real ? dync__inplace_check(real) : DYNC_OK;
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------------------------ */
+/* ---- opening and closing --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     static uint64_t ids;

@@ -3,14 +3,18 @@
 #define DYNC__TRACE_H
 #include "capture.h"
 
-typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;   /* mark: pending calls at its entry */
+/* mark: pending calls at its entry */
+typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;
 /* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
 typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
-typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
+/* of: a fake, owned */
+typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
-typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
-typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
+/* number.c: a symbolic number */
+typedef struct dync__number dync__number;
+/* what a cell holds at this point of the trace */
+typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
@@ -26,7 +30,8 @@ typedef struct dync__tracer {
     const dync__effect *at_split;        /* what is done there, to of_split; NULL: nothing */
     dync__tensor *of_split;
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
-    DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
+    /* environment: real tensors (owned), NULL where narrowed away */
+    DYNC__VEC(dync__tensor *) real;
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
     DYNC__VEC(dync__node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
@@ -34,7 +39,8 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
-    DYNC__VEC(dync__effect_wait) before, effects;   /* other effects, before and after what is pending */
+    /* other effects, before and after what is pending */
+    DYNC__VEC(dync__effect_wait) before, effects;
     int hooks_seen;                      /* places whose tensors' hooks the trace has */
     int n_constants;                     /* calls of constant functions so far */
     const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
@@ -76,43 +82,59 @@ DYNC__FN dync__tracer *dync__tracer_peek(void);                                 
 DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
-DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
-DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
+/* stops the trace; the first status stays */
+DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
+/* -1: no memory */
+DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
-DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);   /* -1: no memory */
+/* -1: no memory */
+DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
-DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
+/* there is a pending graph; false: no memory */
+DYNC__FN bool dync__tracer_graph(dync__tracer *);
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
 DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
-DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);   /* tensors become nodes */
+/* tensors become nodes */
+DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
-DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* fakes in place of the call's tensors */
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
 /* effects.c */
-DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);   /* borrowed */
+/* borrowed */
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
 DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
-DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
+/* of a hook not registered yet */
+DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);
 DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id,
                                               bool *absent); /* then it is guarded */
-DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
-DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
-DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
-DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);              /* what effects need leaves the graph */
+/* its place, -1 where it is a pending value */
+DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);
+/* the hooks of real leaves, for a backward over fakes */
+DYNC__FN dync_status dync__effect_hooks(dync__tracer *);
+/* at a cut, before its segments */
+DYNC__FN dync_status dync__effects_begin(dync__tracer *);
+/* what effects need leaves the graph */
+DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);
 DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
-DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
+/* foreign code may have set gradients */
+DYNC__FN void dync__effects_forget(dync__tracer *);
 DYNC__FN void dync__effects_free(dync__tracer *);
 /* intercept.c, frame.c */
-DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL; see dync__tracer_current */
-DYNC__FN dync__tracer *dync__tracing_or_replay(void);                             /* also one that follows a script: for what scripts know */
-DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);                /* after a cut: with real tensors */
+/* the one that records now, or NULL; see dync__tracer_current */
+DYNC__FN dync__tracer *dync__tracing(void);
+/* also one that follows a script: for what scripts know */
+DYNC__FN dync__tracer *dync__tracing_or_replay(void);
+/* after a cut: with real tensors */
+DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
 DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
@@ -120,7 +142,8 @@ DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
-DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);        /* the recorded tensor that an alias of the tape stands for */
+/* the recorded tensor that an alias of the tape stands for */
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
 DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
 DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
@@ -129,23 +152,30 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
-DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+/* true: in the second trace, the outcome to take */
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
 DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
-DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
+/* true: a break in the second trace */
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
 /* number.c */
 DYNC__FN dync_status dync__numbers_open(dync__tracer *);
 DYNC__FN void dync__numbers_close(dync__tracer *);
-DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);      /* true: it is a symbol */
+/* true: it is a symbol */
+DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
 DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
-DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
-DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);             /* -1: none of this trace's */
-DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);           /* symbolic argument k, as it is in this call */
+/* NULL: none of this trace */
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
+/* -1: none of this trace's */
+DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
+/* symbolic argument k, as it is in this call */
+DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
 DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
-DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
+/* its place in the environment; -1: no memory */
+DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
 /* lift.c */
 DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
 DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
@@ -156,8 +186,10 @@ DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
 DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);          /* before the graph gets its output */
-DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);   /* the placeholder of a place in the environment */
+/* before the graph gets its output */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);
+/* the placeholder of a place in the environment */
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
@@ -170,8 +202,10 @@ DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out
 DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
 DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
-DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);        /* foreign code reads it */
-DYNC__FN void dync__script_may_write(dync__tracer *);                              /* foreign code may write what it can reach */
+/* foreign code reads it */
+DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
+/* foreign code may write what it can reach */
+DYNC__FN void dync__script_may_write(dync__tracer *);
 DYNC__FN void dync__script_begin(dync__tracer *);
 DYNC__FN void dync__script_end(dync__tracer *, bool failed);
 /* replay.c */
@@ -186,16 +220,23 @@ DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_
 DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
 DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
 /* cut.c */
-DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);   /* what it dropped, too */
-DYNC__FN dync_status dync__env_complete(dync__tracer *);                          /* everything that was dropped and is still held */
+/* what it dropped, too */
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
+/* everything that was dropped and is still held */
+DYNC__FN dync_status dync__env_complete(dync__tracer *);
 DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
-DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
+/* computed again where narrowing dropped it; NULL + error */
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
+/* cuts there (and does that) and here; no break */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);
 DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
-DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
+/* the last pending write to its memory; NULL: none */
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
-DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);                /* "file:line in fn" lines, outermost first */
+/* after a cut: the real tensor (borrowed), or NULL + error */
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
+/* "file:line in fn" lines, outermost first */
+DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
 #endif

@@ -16,7 +16,8 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)       /* traced code calls programs */
-            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced "
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was "
+                                              "made while another call was traced "
                               "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
@@ -67,7 +68,7 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
     return dync__arena_printf(arena, "arg%d", i);
 }
 
-/* ---- callees: what dync_compile and dync_frame take ------------------------------------------------------------------- */
+/* ---- callees: what dync_compile and dync_frame take ------------------------------------------ */
 enum { DYNC__CALLEE_FN0, DYNC__CALLEE_FN6 = 6, DYNC__CALLEE_VALUES, DYNC__CALLEE_MODULE, DYNC__CALLEE_COMPILED, DYNC__CALLEE_GRAPH,
        DYNC__CALLEE_PROGRAM };
 
@@ -109,7 +110,8 @@ DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
 DYNC_API dync_callee dync_fn_none(const void *what)
 {
     (void)what;
-    dync__fail(DYNC_ERR_VALUE, "expected a function of 0 to 6 tensors that returns one, a dync_function, or a module, graph, program or compiled function");
+    dync__fail(DYNC_ERR_VALUE, "expected a function of 0 to 6 tensors that returns one, a "
+                               "dync_function, or a module, graph, program or compiled function");
     return dync_fnv(NULL);
 }
 
@@ -193,7 +195,7 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 
-/* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */
+/* ---- arithmetic on number values: floats where one is a float, integers else ----------------- */
 static bool dync__is_plain_number(const dync_value *v)
 {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;

@@ -56,7 +56,7 @@ struct dync__verify {
     bool grad_off;
 };
 
-/* ---- copies --------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 static bool dync__verify_readable(const dync__tensor *t)
 {
     return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
@@ -206,7 +206,8 @@ static dync__verify *dync__verify_new(const dync__compiled *f, const char *name,
     v->rng_offset = dync__tls.rng_offset;
     v->grad_off = dync__tls.grad_enabled_off;
     bool good = true;
-    dync__tls.grad_enabled_off = false;             /* what has a history has one in the copy, whatever the mode now */
+    /* what has a history has one in the copy, whatever the mode now */
+    dync__tls.grad_enabled_off = false;
     for (; v->n < n && good; v->n += good) {
         v->real[v->n] = in[v->n];
         v->copy[v->n] = dync__verify_copy(v, in, n, v->n);
@@ -298,7 +299,7 @@ static void dync__verify_restore(dync__verify *v)
     dync__tls.grad_enabled_off = v->grad_off;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 /* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
  * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
 static double dync__verify_tolerance(int dtype)
@@ -461,7 +462,8 @@ static dync_status dync__verify_effects(const dync__verify *v)
         const dync__verify_leaf *l = &v->leaf.at[i];
         const dync__tensor *now = dync__tensor_grad(l->of);
         if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
-        else if (now != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));   /* the same tensor is compared as a global is */
+        /* the same tensor is compared as a global is */
+        else if (now != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));
     }
     dync__str path = {0};
     dync_status status = DYNC_OK;
@@ -516,7 +518,7 @@ static void dync__verify_close(dync__verify *v, dync_value *keep)
     dync__scope_end_keep(&scope, keep);
 }
 
-/* ---- a cached call -------------------------------------------------------------------------- */
+/* ---- a cached call --------------------------------------------------------------------------- */
 typedef struct dync__verify_walk {
     const dync__verify *v;
     int k;
@@ -577,7 +579,7 @@ DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_
     return status;
 }
 
-/* ---- a segment ------------------------------------------------------------------------------ */
+/* ---- a segment ------------------------------------------------------------------------------- */
 static dync_value dync__verify_list(dync__tensor *const *t, int n)
 {
     dync_value list = dync__list_new(n);

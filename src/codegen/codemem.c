@@ -56,7 +56,8 @@ static dync__codechunk *dync__codemem_chunk(size_t bytes)
 static void dync__codemem_refuse(void)
 {
     dync__codemem.stats.refused++;
-    if (!dync__codemem.said) dync__log(DYNC__LOG_code, "no executable memory: kernels are interpreted");
+    if (!dync__codemem.said) dync__log(DYNC__LOG_code, "no executable memory: kernels are "
+                                                       "interpreted");
     dync__codemem.said = true;
     dync__codemem.way = DYNC__CODEMEM_REFUSED;
 }

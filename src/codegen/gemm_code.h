@@ -37,18 +37,25 @@ typedef void (*dync__gt_fn)(dync__gt_args *);
 DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
-DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
-DYNC__FN double dync__gt_product(int type, const void *a, const void *b);             /* one step of k, in C */
-DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
-DYNC__FN bool dync__gt_by_words(int type);                                           /* fours of bytes without VNNI: as pairs of words */
-DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
-DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
+/* are there registers for it? */
+DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);
+/* one step of k, in C */
+DYNC__FN double dync__gt_product(int type, const void *a, const void *b);
+/* has the machine instructions for it? */
+DYNC__FN bool dync__gt_can(int type);
+/* fours of bytes without VNNI: as pairs of words */
+DYNC__FN bool dync__gt_by_words(int type);
+/* columns of a vector */
+DYNC__FN int dync__gt_lanes(int type, int flags);
+/* of one step of k of one column */
+DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }
 DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
  * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
-DYNC__FN bool dync__gt_squares(int bytes);                                           /* are squares of whole cache lines turned in registers? */
+/* are squares of whole cache lines turned in registers? */
+DYNC__FN bool dync__gt_squares(int bytes);
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86

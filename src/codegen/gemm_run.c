@@ -39,7 +39,7 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
     return vectors <= 8;
 }
 
-/* ---- in C ------------------------------------------------------------------------------------------------------- */
+/* ---- in C ------------------------------------------------------------------------------------ */
 
 #if defined(__clang__)
 #define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
@@ -227,7 +227,8 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
 {
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
-    if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;      /* no loads of a few bytes */
+    /* no loads of a few bytes */
+    if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;
     if (tail) {
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);

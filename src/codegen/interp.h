@@ -4,7 +4,7 @@
 #define DYNC__INTERP_H
 #include "codegen.h"
 
-/* ---- tile kernels (interp_tile.c) --------------------------------------------------------------
+/* ---- tile kernels (interp_tile.c)
  * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the
  * elements are of one size; other overlap is not allowed. A scalar operand (bit 0, 1, 2 of
  * scalars: a, b, c) is DYNC__TILE_LANES equal elements; only operators of two and three operands
@@ -12,7 +12,8 @@
 typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n,
                               int scalars);
 enum { DYNC__TILE_LANES = 32 };
-enum { DYNC__TILE_GRAIN = 128 };                       /* elements of one partial result of a reduction */
+/* elements of one partial result of a reduction */
+enum { DYNC__TILE_GRAIN = 128 };
 enum {
     DYNC__TILE_MAXSEL = DYNC__N_PRIMS,                 /* a < b ? b : a */
     DYNC__TILE_MINSEL,                                 /* b < a ? b : a */
@@ -38,7 +39,7 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 /* Running sums of rows x inner F32, F64 or I64, which go on from a carry (F64 or I64) a row; vertical: rows side by side. */
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
+/* ---- compiled form (made by interp.c, run by interp_run.c)
  * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
  * up to R rows x J inner indices:
  *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
@@ -86,7 +87,8 @@ typedef enum {
     DYNC__STEP_EXPAND,    /* dst = row vector a, once per inner index */
     DYNC__STEP_INDEX, DYNC__STEP_LOADX, DYNC__STEP_STOREX, DYNC__STEP_RANDOM,
     DYNC__STEP_REDUCE,    /* takes a into reduction number `reduce` */
-    DYNC__STEP_SCAN,      /* dst = running sums of a, from the row vector b on, which becomes the last of them */
+    /* dst = running sums of a, from the row vector b on, which becomes the last of them */
+    DYNC__STEP_SCAN,
     DYNC__STEP_KEEP,      /* dst = this tile's place in the row buffer at imm */
     DYNC__STEP_SKIP       /* goes past the next imm steps where no lane of a is set */
 } dync__step_kind;

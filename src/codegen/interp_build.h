@@ -20,7 +20,8 @@ typedef struct dync__ib {
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
     int cheap;                           /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, has_scan, whole, serial, failed; /* has_reduce: or a scan; whole: a tile holds whole rows */
+    /* has_reduce: or a scan; whole: a tile holds whole rows */
+    bool has_reduce, has_scan, whole, serial, failed;
     bool sectioned;                      /* sections keep their order */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
@@ -40,10 +41,12 @@ typedef struct dync__ib {
 } dync__ib;
 DYNC__INLINE const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k->inst.at[i]; }
 
-/* ---- interp_plan.c ---- */
+/* ---- interp_plan.c --------------------------------------------------------------------------- */
 DYNC__FN void dync__ib_mark_needed(dync__ib *); /* needed, clamp, has_reduce, sectioned */
-DYNC__FN void dync__ib_plan(dync__ib *);        /* levels, mode, tile, kept values; lanes is given */
-DYNC__FN void dync__ib_mark_kept(dync__ib *);   /* which values of earlier phases need a row buffer, unless a tile holds whole rows */
+/* levels, mode, tile, kept values; lanes is given */
+DYNC__FN void dync__ib_plan(dync__ib *);
+/* which values of earlier phases need a row buffer, unless a tile holds whole rows */
+DYNC__FN void dync__ib_mark_kept(dync__ib *);
 /* The phase an instruction stands in, or that its row code precedes. */
 DYNC__FN int dync__ib_phase(const dync__ib *, int inst);
 /* The section list its steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
@@ -62,9 +65,9 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
 DYNC__FN bool dync__ib_reads(const dync__ib *, int inst, int buf);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
-/* ---- interp_seldom.c ---- */
+/* ---- interp_seldom.c ------------------------------------------------------------------------- */
 DYNC__FN void dync__ib_find_seldom(dync__ib *); /* seldom; after the plan */
-/* ---- interp_emit.c ---- */
+/* ---- interp_emit.c --------------------------------------------------------------------------- */
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);
 #endif

@@ -499,7 +499,7 @@ static bool dync__ib_overlaps(const dync__ib *b, int store)
     return !dync__layout_is_apart(&lay);
 }
 
-/* ---- what is skipped ------------------------------------------------------------------------ */
+/* ---- what is skipped ------------------------------------------------------------------------- */
 
 typedef struct dync__ib_skip {
     int first, select,

@@ -270,7 +270,8 @@ DYNC__FN void dync__ib_mark_kept(dync__ib *b)
             continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
-            while (dync__ib_inst(b, v)->prim == DYNC__P_bitcast) v = dync__ib_inst(b, v)->arg[0]; /* the same bits */
+            /* the same bits */
+            while (dync__ib_inst(b, v)->prim == DYNC__P_bitcast) v = dync__ib_inst(b, v)->arg[0];
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
             if (dync__ib_repeat_cost(b, v, i) <= b->cheap) continue;
             b->keep[v] = 1;

@@ -102,6 +102,7 @@ DYNC__STRICT_FP_BEGIN
  * stay interpreted. Scalar operands have none of their own.
  * X(V, A, primitive, letter, operand type, result type, expression)
  * F: what C's mathematical functions of that type end in */
+/* clang-format off */
 #define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
     X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b)                       \
     X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b)                       \
@@ -111,11 +112,15 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b))                               \
     X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                      \
     X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
+/* clang-format on */
+/* clang-format off */
 #define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F)                                                   \
     X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a))                  \
     X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a))                 \
     X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
+/* clang-format on */
 #define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
+/* clang-format off */
 #define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                          \
     X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                       \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
@@ -125,6 +130,7 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, le, t, T, uint8_t, a <= b)                                                             \
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
     X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
+/* clang-format on */
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
     X(V, A, not_, t, T, T, ~a)
@@ -134,18 +140,23 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_I64(BINARY, UNARY, V, A)                                                        \
     DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                    \
         DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
+/* clang-format off */
 #define DYNC__TILE_BOOL(X, V, A)                                                                   \
     X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
     X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)           \
     X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
+/* clang-format on */
 #define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
+/* clang-format off */
 #define DYNC__TILE_DIVISION(X, V, A)                                                               \
     X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                           \
     X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                           \
     X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t))                                     \
     X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
+/* clang-format on */
 /* X(V, A, from letter, from type, to letter, to type, expression) */
+/* clang-format off */
 #define DYNC__TILE_CASTS(X, V, A)                                                                  \
     X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)             \
     X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)          \
@@ -156,6 +167,8 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, f, float, i, int32_t,                                                                  \
       DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))                            \
     X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
+/* clang-format on */
+/* clang-format off */
 #define DYNC__TILE_RARE_CASTS(X, V, A)                                                             \
     X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)          \
     X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                 \
@@ -164,6 +177,7 @@ DYNC__STRICT_FP_BEGIN
       DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
     X(V, A, d, double, l, int64_t,                                                                 \
       DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+/* clang-format on */
 
 /* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
 
@@ -382,10 +396,13 @@ DYNC__STRICT_FP_BEGIN
             if (left == 0) left = length;                                                          \
         }                                                                                          \
     }
+/* clang-format off */
 #define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T)                                                    \
     X(V, A, sum, t, T, 0, a + b)                                                                   \
     X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b))                    \
     X(V, A, min, t, T, (T)HUGE_VAL, DYNC__TILE_PICK(t, a < b || a != a, a, b))
+/* clang-format on */
+/* clang-format off */
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
     X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                      \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
@@ -393,6 +410,7 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
     X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
+/* clang-format on */
 
 /* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
  * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */

@@ -9,7 +9,8 @@
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_LONG = 512 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
+/* PAST: bytes touched that no cache holds */
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_LONG = 512 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 };
 
 static struct {
     dync__mutex lock;
@@ -37,7 +38,8 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
 {
     dync__jit_loops l;
     memset(&l, 0, sizeof l);
-    for (int d = from; d < to; d++) { /* outermost first; the last merged loop keeps the innermost number */
+    /* outermost first; the last merged loop keeps the innermost number */
+    for (int d = from; d < to; d++) {
         int64_t extent = b->k->extent[d];
         if (extent == 1) continue;
         if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
@@ -310,7 +312,8 @@ static bool dync__jb_is_tall(const dync__jb *j)
     const dync__ib *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 && j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
                 b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
-    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM; /* levels begin as zeros */
+    /* levels begin as zeros */
+    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM;
     return tall;
 }
 
@@ -530,7 +533,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
         jit->stream[i].tile = jit->keep_bytes - jit->tiles;
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
-    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024; /* more than a second cache */
+    /* more than a second cache */
+    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024;
 }
 
 /* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index for all lanes, or one each of a few, it is bytes to be copied: longer lines of what needs
@@ -774,7 +778,8 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     const char *why = NULL;
     bool large = false;
     if (b->isa == 0) return NULL;
-    dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
+    /* an allocation that fails here only leaves the kernel interpreted */
+    dync__error_guard_begin(&guard);
     dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
     int way = jit && jit->blocks && !jit->copies && b->isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) && (other = dync__jit_try(b, way, &why, &large))) {

@@ -4,7 +4,8 @@
 #include "codemem.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
-enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };   /* of the argument block; elements of a row, by indices that all rows share */
+/* of the argument block; elements of a row, by indices that all rows share */
+enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };
 /* Machine code of one structure. */
 typedef struct dync__jit_form {
     struct dync__jit_form *next;
@@ -17,14 +18,18 @@ typedef struct dync__jit_form {
 
 /* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile: where in the
  * scratch memory of a block. */
-typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
+/* slot: among the slots */
+typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce;
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 /* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: there is none. Else (each > 0)
  * the code reads lines of the table by indices that lie as its rows do, so many each; where it is large (far) `some` rows at a time, the next ones' lines fetched before. */
-typedef struct dync__jit_take { int32_t stream[3]; bool checks, far; int64_t size, stride, covers, each, some; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
+/* covers: so many indices, side by side; checks: one outside is an error */
+typedef struct dync__jit_take { int32_t stream[3]; bool checks, far; int64_t size, stride, covers, each, some; } dync__jit_take;
 struct dync__jit {
-    dync__jit_form *form, *past, *squares; /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of `side`; NULL: none */
+    /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of
+     * `side`; NULL: none */
+    dync__jit_form *form, *past, *squares;
     char *listing, *other;             /* of form, of past or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
@@ -36,7 +41,8 @@ struct dync__jit {
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
     bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
-    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side; /* streams: step[0] of rows, step[1 + d] of over[d] */
+    /* streams: step[0] of rows, step[1 + d] of over[d] */
+    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
     dync__jit_take take;
@@ -50,5 +56,6 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats { int64_t kernels, shared, declined; } dync__jit_stats;
-DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from the cache, left to the interpreter */
+/* compiled, taken from the cache, left to the interpreter */
+DYNC__FN dync__jit_stats dync__jit_read_stats(void);
 #endif

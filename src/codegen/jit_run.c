@@ -33,7 +33,8 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
     const int64_t size = t->size, stride = t->stride, row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
     bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
-    const char *picked = NULL;         /* where the indices stood that `at` holds, as bytes from the line */
+    /* where the indices stood that `at` holds, as bytes from the line */
+    const char *picked = NULL;
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
         step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
@@ -111,7 +112,8 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    int64_t lines = 0;                 /* of the streams past the caches: bits of addresses and steps */
+    /* of the streams past the caches: bits of addresses and steps */
+    int64_t lines = 0;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
@@ -130,7 +132,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     return DYNC_OK;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Part i of n, all but the last `block` long; the last from half of it to one and a half. */
 static int64_t dync__jit_cuts(int64_t n, int64_t block) { return DYNC__MAX((n + block / 2) / block, 1); }
@@ -306,7 +308,7 @@ DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const 
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 
-/* ---- few long rows: phases run in parts, a thread each ----------------------------------------------- */
+/* ---- few long rows: phases run in parts, a thread each --------------------------------------- */
 
 typedef struct dync__jit_split {
     const dync__jit *jit;
@@ -332,7 +334,8 @@ static void dync__jit_split_part(void *user, int thread, int n_threads)
 static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first)
 {
     bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL, arg = r->kind >= DYNC__R_ARGMAX;
-    for (int i = 0; logical && i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]); /* a mask, or lanes of ones */
+    /* a mask, or lanes of ones */
+    for (int i = 0; logical && i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]);
     if (logical) return;
     if (arg) {
         int64_t best, key, at;
@@ -456,7 +459,8 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     dync_status status = DYNC_OK;
     if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
     if (rows) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
-    for (; begin < end && status == DYNC_OK; begin = last) {       /* whole rows, or a part of one */
+    /* whole rows, or a part of one */
+    for (; begin < end && status == DYNC_OK; begin = last) {
         bool whole = begin % in_row == 0 && end - begin >= in_row;
         int64_t row = begin / in_row;
         last = whole ? end / in_row * in_row : DYNC__MIN(end, (row + 1) * in_row);

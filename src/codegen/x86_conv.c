@@ -23,7 +23,7 @@ static struct {
 
 DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 
-/* ---- a tile ------------------------------------------------------------------------------------ */
+/* ---- a tile ---------------------------------------------------------------------------------- */
 
 typedef struct dync__ct {
     dync__xasm a;
@@ -54,8 +54,10 @@ static void dync__ct_start(dync__ct *c)
 static void dync__ct_max(dync__ct *c, int acc, dync__xrm x)
 {
     if (c->a.evex) {
-        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);       /* ordered: no NaN so far */
-        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);                    /* takes x where x is NaN */
+        /* ordered: no NaN so far */
+        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);
+        /* takes x where x is NaN */
+        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);
         return;
     }
     dync__ct_rvm(c, DYNC__X_MAXPS, c->breg, acc, x);
@@ -151,7 +153,7 @@ static void dync__ct_sum(dync__ct *c)
     dync__x_bind(a, done);
 }
 
-/* ---- what is done to an accumulator ------------------------------------------------------------- */
+/* ---- what is done to an accumulator ---------------------------------------------------------- */
 
 typedef struct dync__ct_values { int8_t reg[DYNC__CT_POST]; bool taken[DYNC__CT_FREE]; } dync__ct_values;
 
@@ -200,7 +202,8 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
         if (insns[k].prim == in->prim) insn = insns[k].insn;
     bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
     bool swap = picks ? !dync__ct_is_source(c->t, x) : in->prim != DYNC__P_sub && in->prim != DYNC__P_div && dync__ct_is_source(c->t, x);
-    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {       /* the instruction gives its last operand where one is NaN */
+    /* the instruction gives its last operand where one is NaN */
+    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {
         c->a.failed = true;
         return;
     }
@@ -286,7 +289,7 @@ static void dync__ct_advance(dync__ct *c, int word, int step, int through)
     dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
 
-/* ---- Winograd ------------------------------------------------------------------------------------- */
+/* ---- Winograd -------------------------------------------------------------------------------- */
 
 /* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and infinity). */
 typedef struct dync__cw_matrix { int8_t rows, columns; float at[6][6]; } dync__cw_matrix;
@@ -297,7 +300,8 @@ static const dync__cw_matrix dync__cw_matrices[2][3] = {
     {{6, 6, {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}}},
      {6, 3, {{1 / 4.f, 0, 0}, {-1 / 6.f, -1 / 6.f, -1 / 6.f}, {-1 / 6.f, 1 / 6.f, -1 / 6.f}, {1 / 24.f, 1 / 12.f, 1 / 6.f}, {1 / 24.f, -1 / 12.f, 1 / 6.f}, {0, 0, 1}}},
      {4, 6, {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}}}};
-enum { DYNC__CW_RESULT = 6, DYNC__CW_SPARE = 12 };       /* registers: results from 6, what is asked for from 0 */
+/* registers: results from 6, what is asked for from 0 */
+enum { DYNC__CW_RESULT = 6, DYNC__CW_SPARE = 12 };
 
 /* Register to = the sum of f times the registers at: those columns of the given parity, or all (-1). */
 static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int n, int parity)
@@ -407,7 +411,7 @@ static void dync__ct_emit(dync__ct *c)
     dync__x_ret(a);
 }
 
-/* ---- planes and blocks --------------------------------------------------------------------------- */
+/* ---- planes and blocks ----------------------------------------------------------------------- */
 
 /* Registers 0 .. 3, each 4 x 4 in every 128 bits, transposed, into 8 .. 11. */
 static void dync__cb_transpose(dync__xasm *a, int vl)
@@ -478,7 +482,7 @@ static void dync__cb_emit(dync__xasm *a, int vl, int V, bool to_blocks)
     dync__x_ret(a);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void dync__cts_shutdown(void)
 {

@@ -22,7 +22,8 @@ typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC_
 typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, none[3]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
-    int8_t isa, vl, op, flags, P, B, n_post, across;      /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
+    /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
+    int8_t isa, vl, op, flags, P, B, n_post, across;
     dync__cpost post[DYNC__CT_POST];
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];

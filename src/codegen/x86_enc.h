@@ -22,6 +22,7 @@
  * form, operands as Intel writes them: RVM reg, vvvv, r/m; RM; MR; VM_n vvvv, r/m, imm8 with opcode
  * extension n; an I at the end: imm8; RVMR: a fourth register in the imm8.
  * bytes: F of the vector, H half of it, Q a quarter, O an eighth; or their number. */
+/* clang-format off */
 #define DYNC__X86_VECTOR(X)                                                                        \
     X(MOVUPS, "vmovups", "vmovups", 1, 0, 0x10, 0, RM, F)                                          \
     X(MOVUPS_M, "vmovups", "vmovups", 1, 0, 0x11, 0, MR, F)                                        \
@@ -163,8 +164,10 @@
     X(INSERT128, "vinsertf128", "vinsertf32x4", 3, 1, 0x18, 0, RVMI, 16)                           \
     X(INSERT256, NULL, "vinsertf64x4", 3, 1, 0x1a, 1, RVMI, 32)                                    \
     X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
+/* clang-format on */
 
 /* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
+/* clang-format off */
 #define DYNC__X86_MASK(X)                                                                          \
     X(KMOVW, "kmovw", 1, 0, 0x90, 0, 0, KKM)                                                       \
     X(KMOVW_M, "kmovw", 1, 0, 0x91, 0, 0, MK)                                                      \
@@ -180,9 +183,11 @@
     X(KXORW, "kxorw", 1, 0, 0x47, 0, 1, KKK)                                                       \
     X(KORTESTW, "kortestw", 1, 0, 0x98, 0, 0, KKM)                                                 \
     X(BZHI, "bzhi", 2, 0, 0xf5, 1, 0, BZHI)
+/* clang-format on */
 
 /* Integer instructions, 64 bits wide but where the name ends in the width. name, mnemonic, prefix
  * 66, W, 0F, opcode, form: RM, MR, RI_n (imm8 or imm32, extension n), S_n (shift by imm8), U_n */
+/* clang-format off */
 #define DYNC__X86_INT(X)                                                                           \
     X(MOV, "mov", 0, 1, 0, 0x8b, RM)                                                               \
     X(MOV_M, "mov", 0, 1, 0, 0x89, MR)                                                             \
@@ -215,6 +220,7 @@
     X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)                                                         \
     X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)                                                \
     X(PREFETCHT1, "prefetcht1", 0, 0, 1, 0x18, P_2)
+/* clang-format on */
 
 enum {
 #define DYNC__X(name, ...) DYNC__X_##name,
@@ -265,7 +271,8 @@ DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t dis
     return r;
 }
 
-typedef struct dync__xfix { int32_t at, target; } dync__xfix; /* a 32-bit field: label or place in the pool */
+/* a 32-bit field: label or place in the pool */
+typedef struct dync__xfix { int32_t at, target; } dync__xfix;
 typedef struct dync__xasm {
     dync__arena *arena;
     DYNC__VEC(uint8_t) code;

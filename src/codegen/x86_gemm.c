@@ -35,7 +35,7 @@ static void dync__gt_add(dync__gtx *g, int reg, int with) { dync__x_i(&g->x, DYN
 static void dync__gt_addi(dync__gtx *g, int reg, int n) { dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n); }
 static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k) { dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k); }
 
-/* ---- vectors, the last one perhaps a part ------------------------------------------------------ */
+/* ---- vectors, the last one perhaps a part ---------------------------------------------------- */
 
 static bool dync__gt_part(const dync__gtx *g, int v) { return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1; }
 
@@ -70,7 +70,7 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
     else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Lines `rows` of a, a_step apart: every fifth has a register. */
 static void dync__gt_lines(dync__gtx *g, dync__xrm from)
@@ -105,7 +105,7 @@ static void dync__gt_saved(dync__gtx *g, bool push)
     }
 }
 
-/* ---- fours of bytes without VNNI -------------------------------------------------------------------- */
+/* ---- fours of bytes without VNNI ------------------------------------------------------------- */
 /* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words are multiplied and added: vpmaddwd is exact where
  * vpmaddubsw saturates. */
 
@@ -127,7 +127,7 @@ static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, i
     dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
 }
 
-/* ---- tiles ----------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u)
 {
@@ -238,7 +238,8 @@ static void dync__gt_tile(dync__gtx *g)
     dync__gt_saved(g, true);
     dync__gt_mask(g);
     dync__x_bind(x, block);
-    if (!(g->flags & DYNC__GT_A_ROWS) && g->rows > 4) {    /* packed: long enough for C to arrive meanwhile */
+    /* packed: long enough for C to arrive meanwhile */
+    if (!(g->flags & DYNC__GT_A_ROWS) && g->rows > 4) {
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(c));
         dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
         for (int i = 0; i < g->rows; i++) {
@@ -266,7 +267,7 @@ static void dync__gt_tile(dync__gtx *g)
     dync__x_ret(x);
 }
 
-/* ---- inner products ---------------------------------------------------------------------------------- */
+/* ---- inner products -------------------------------------------------------------------------- */
 
 static const int8_t dync__gt_dot_a[4] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__R10};
 static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__RBX};
@@ -359,7 +360,7 @@ static void dync__gt_dots(dync__gtx *g)
     dync__x_ret(x);
 }
 
-/* ---- packing -------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 static void dync__gt_copy(dync__gtx *g, bool pair)
 {
@@ -394,7 +395,7 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
     dync__x_ret(x);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static size_t dync__gt_emit(dync__gtx *g, int kind)
 {

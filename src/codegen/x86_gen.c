@@ -37,7 +37,8 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
     case DYNC__P_scan: dync__xg_scan(g, i); break;
     default:
-        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i); /* made with its cone */
+        /* made with its cone */
+        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i);
         else dync__xg_prim(g, i);
         break;
     }
@@ -202,7 +203,8 @@ static void dync__xg_hoist(dync__xg *g)
         for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
-            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx && dync__xg_is_even(g, v, 0); /* from memory */
+            /* from memory */
+            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx && dync__xg_is_even(g, v, 0);
             if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1) || leads) continue;
             if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
         }
@@ -281,7 +283,8 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief, far = dync__xg_far(g, phase, most) && !g->brief;
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
-    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
+    /* a scan takes eight lanes at once */
+    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
@@ -559,7 +562,8 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->slot_bytes = g->frame - g->slots;
     int labels[2 * DYNC__XG_PHASES + 2], in = 0;
     dync__xg_enter(g);
-    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__x_label(&g->a); /* the last one: out */
+    /* the last one: out */
+    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__x_label(&g->a);
     if (g->split) {
         in = dync__x_label(&g->a);
         dync__xg_if_segment(g, DYNC__CC_L, 0, in);

@@ -17,8 +17,11 @@
 
 enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
-enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and 4 */
+/* streams: a buffer, a row buffer, numbers, one that an index leads into */
+enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };
+/* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and
+ * 4 */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO };
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
@@ -32,7 +35,8 @@ enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OF
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
 
-typedef struct dync__xval { int8_t reg; bool lazy; int32_t spill; } dync__xval; /* lazy: a load still to be made */
+/* lazy: a load still to be made */
+typedef struct dync__xval { int8_t reg; bool lazy; int32_t spill; } dync__xval;
 typedef struct dync__xred {
     int32_t inst, phase;
     uint8_t kind, type, n_acc;
@@ -42,15 +46,19 @@ typedef struct dync__xred {
     int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
-typedef struct dync__xscan { int8_t reg; int32_t at; } dync__xscan; /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
+/* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
+typedef struct dync__xscan { int8_t reg; int32_t at; } dync__xscan;
 typedef DYNC__VEC(int32_t) dync__xlist;
-typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone; /* x86_seldom.c; out: the selects */
+/* x86_seldom.c; out: the selects */
+typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone;
 
 typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split, tall, brief; /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time; brief: one grain, or 16 rows, is all */
+    /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
+     * brief: one grain, or 16 rows, is all */
+    bool wide, vertical, split, tall, brief;
     bool ends;                         /* tall: what is emitted comes after all rows */
     bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
     int8_t turned[16];                 /* where its rows are */
@@ -90,7 +98,8 @@ typedef struct dync__xg {
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
-    int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
+    /* stage: elements on their way one by one; keys: of random numbers, -1 none */
+    int32_t frame, stage, stage2, saved_sp, keys;
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
 } dync__xg;
@@ -122,62 +131,93 @@ DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
 DYNC__INLINE dync__xrm dync__xg_arg(int32_t offset) { return dync__x_mem(DYNC__RDI, offset); }
 DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RSP, offset); }
 
-/* ---- x86_reg.c ---- */
-DYNC__FN int dync__xg_frame(dync__xg *, int bytes);                     /* new room in the frame, 64-byte aligned */
+/* ---- x86_reg.c ------------------------------------------------------------------------------- */
+/* new room in the frame, 64-byte aligned */
+DYNC__FN int dync__xg_frame(dync__xg *, int bytes);
 DYNC__FN void dync__xg_begin_list(dync__xg *, int list);                /* uses of its values */
-DYNC__FN int dync__xg_pressure(dync__xg *, int list);                   /* registers that one vector of it wants at once */
-DYNC__FN void dync__xg_reset(dync__xg *);                               /* no value is in a register; pinned ones stay */
-DYNC__FN int dync__xg_pin(dync__xg *);                                  /* a register for the whole loop */
+/* registers that one vector of it wants at once */
+DYNC__FN int dync__xg_pressure(dync__xg *, int list);
+/* no value is in a register; pinned ones stay */
+DYNC__FN void dync__xg_reset(dync__xg *);
+/* a register for the whole loop */
+DYNC__FN int dync__xg_pin(dync__xg *);
 DYNC__FN int dync__xg_temp(dync__xg *);
 DYNC__FN int dync__xg_temp_k(dync__xg *);
-DYNC__FN int dync__xg_src(dync__xg *, int value);                       /* its register: loads it where it is not in one */
-DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);              /* the same, or memory where that saves a load */
+/* its register: loads it where it is not in one */
+DYNC__FN int dync__xg_src(dync__xg *, int value);
+/* the same, or memory where that saves a load */
+DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);
 DYNC__FN int dync__xg_src_k(dync__xg *, int value);
-DYNC__FN dync__xrm dync__xg_home(dync__xg *, int value);                /* its memory, where no register of this list holds it */
-DYNC__FN bool dync__xg_is_here(const dync__xg *, int value);            /* made in the list at hand */
-DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);          /* would src_rm give memory? */
-DYNC__FN bool dync__xg_dies(const dync__xg *, int value);               /* last used by this instruction, and in a register of its own */
-DYNC__FN void dync__xg_release(dync__xg *);                             /* registers of operands that die here may hold the result */
-DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
+/* its memory, where no register of this list holds it */
+DYNC__FN dync__xrm dync__xg_home(dync__xg *, int value);
+/* made in the list at hand */
+DYNC__FN bool dync__xg_is_here(const dync__xg *, int value);
+/* would src_rm give memory? */
+DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);
+/* last used by this instruction, and in a register of its own */
+DYNC__FN bool dync__xg_dies(const dync__xg *, int value);
+/* registers of operands that die here may hold the result */
+DYNC__FN void dync__xg_release(dync__xg *);
+/* a register for its result */
+DYNC__FN int dync__xg_def(dync__xg *, int inst);
 DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
-DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
-DYNC__FN void dync__xg_set(dync__xg *, int inst, int reg);              /* the result stands in a register that was pinned */
+/* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);
+/* the result stands in a register that was pinned */
+DYNC__FN void dync__xg_set(dync__xg *, int inst, int reg);
 DYNC__FN void dync__xg_drop_temps(dync__xg *);
-DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
+/* the instruction is emitted: temporaries, dead values */
+DYNC__FN void dync__xg_end(dync__xg *);
 DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
-/* ---- x86_prim.c ---- */
-DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
-DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
-DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
-DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);  /* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
+/* ---- x86_prim.c ------------------------------------------------------------------------------ */
+/* why it cannot be emitted; NULL */
+DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);
+/* instruction inst for vector u */
+DYNC__FN void dync__xg_prim(dync__xg *, int inst);
+/* once: what the rounds add */
+DYNC__FN void dync__xg_random_keys(dync__xg *);
+/* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
+DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);
 DYNC__FN void dync__xg_fetch_page(dync__xg *, int list);
 DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
-/* ---- x86_mem.c ---- */
+/* ---- x86_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
 DYNC__FN void dync__xg_gather(dync__xg *, int inst);
-DYNC__FN bool dync__xg_is_even(const dync__xg *, int value, int depth);   /* one value in all lanes? depth: 0 */
-DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
-DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
+/* one value in all lanes? depth: 0 */
+DYNC__FN bool dync__xg_is_even(const dync__xg *, int value, int depth);
+/* a lazy one: into this register */
+DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);
+/* address of vector u of a dense stream; may use rax */
+DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);
 DYNC__FN void dync__xg_store(dync__xg *, int inst);
 DYNC__FN void dync__xg_index(dync__xg *, int inst);
-DYNC__FN void dync__xg_keep(dync__xg *, int inst, bool load);           /* to or from its row buffer */
+/* to or from its row buffer */
+DYNC__FN void dync__xg_keep(dync__xg *, int inst, bool load);
 DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
-DYNC__FN int dync__xg_tail_k(dync__xg *);                               /* the mask of vector u, in a temporary */
+/* the mask of vector u, in a temporary */
+DYNC__FN int dync__xg_tail_k(dync__xg *);
 DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
-/* ---- x86_reduce.c ---- */
-DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argmax or argmin: g->place counts */
-DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
-DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
+/* ---- x86_reduce.c ---------------------------------------------------------------------------- */
+/* argmax or argmin: g->place counts */
+DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);
+/* takes vector u into the accumulator */
+DYNC__FN void dync__xg_reduce(dync__xg *, int inst);
+/* registers or memory for the accumulators */
+DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
-DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
-DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
+/* rows one at a time: folds a grain, adds it to its binary counter */
+DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count);
+/* rows side by side: every 16 additions go up a level */
+DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count);
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
-DYNC__FN void dync__xg_scan_begin(dync__xg *);                          /* the scans of this list: zero, in a register where there are enough */
+/* the scans of this list: zero, in a register where there are enough */
+DYNC__FN void dync__xg_scan_begin(dync__xg *);
 DYNC__FN void dync__xg_scan(dync__xg *, int inst);
-/* ---- x86_seldom.c ---- */
+/* ---- x86_seldom.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_find_cones(dync__xg *);
-DYNC__FN void dync__xg_seldom(dync__xg *, int select);                  /* all vectors of its cone's selects */
-/* ---- x86_gen.c ---- */
+/* all vectors of its cone's selects */
+DYNC__FN void dync__xg_seldom(dync__xg *, int select);
+/* ---- x86_gen.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_emit(dync__xg *);
 #endif
 #endif

@@ -107,7 +107,8 @@ static void dync__xg_minmax64(dync__xg *g, int i, bool least)
     const dync__inst *in = dync__xg_inst(g, i);
     int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]);
     int m = dync__xg_temp(g), r = dync__xg_def(g, i);
-    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, m, least ? y : x, dync__x_reg(least ? x : y), 0, 0); /* take x */
+    /* take x */
+    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, m, least ? y : x, dync__x_reg(least ? x : y), 0, 0);
     dync__x_v(&g->a, DYNC__X_BLENDVPD, vl, r, y, dync__x_reg(x), m << 4, 0);
 }
 
@@ -215,7 +216,8 @@ static void dync__xg_compare(dync__xg *g, int i, int type)
         if (g->isa == 1 && wide) dync__xg_mask_narrow(g, r);
         return;
     }
-    bool equal = which >= 2, swap = which == 0, negate = which == 1 || which == 3; /* a < b is b > a; a <= b is not a > b */
+    /* a < b is b > a; a <= b is not a > b */
+    bool equal = which >= 2, swap = which == 0, negate = which == 1 || which == 3;
     int x = dync__xg_src(g, in->arg[swap]), y = dync__xg_src(g, in->arg[!swap]);
     dync__xg_release(g);
     int r = dync__xg_def(g, i);

@@ -56,7 +56,7 @@ static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync_
     }
 }
 
-/* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ---------------------------------------- */
+/* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ----- */
 
 static bool dync__xr_is_arg(const dync__xred *r) { return r->kind >= DYNC__R_ARGMAX; }
 
@@ -194,7 +194,8 @@ static int dync__xr_found(dync__xg *g, const dync__xred *r, int u)
         }
         dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
     }
-    if (g->split) dync__x_v(a, DYNC__X_MOVQ_M, 0, x, 0, dync__xg_at(g->slot[r->inst] + 64), 0, 0); /* the key, for the other parts */
+    /* the key, for the other parts */
+    if (g->split) dync__x_v(a, DYNC__X_MOVQ_M, 0, x, 0, dync__xg_at(g->slot[r->inst] + 64), 0, 0);
     /* never taken: every value is the least integer */
     vl = dync__xg_vl(g, DYNC_I64);
     dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);
@@ -495,7 +496,7 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
     }
 }
 
-/* ---- running sums -------------------------------------------------------------------------------- */
+/* ---- running sums ---------------------------------------------------------------------------- */
 
 DYNC__FN void dync__xg_scan_begin(dync__xg *g)
 {
@@ -559,7 +560,8 @@ static void dync__xr_scan_part(dync__xg *g, int i, int x, int to, int k, int q, 
         dync__xr_scan_group(g, at, x, add, t[0], t[1], g->isa == 1 && q ? t[2] : -1, whole);
         dync__x_v(a, add, vl, to, carry, dync__x_reg(t[0]), 0, 0);
         if (!whole) return;
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t[0], 0, dync__xg_at(at + 64), 0, 0);  /* all lanes of the carry get the last lane's sum */
+        /* all lanes of the carry get the last lane's sum */
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t[0], 0, dync__xg_at(at + 64), 0, 0);
         dync__x_v(a, DYNC__X_BROADCASTQ, vl, t[0], 0, dync__xg_at(at + 64 + 8 * (4 * g->isa - 1)), 0, 0);
         dync__x_v(a, add, vl, carry, carry, dync__x_reg(t[0]), 0, 0);
     }

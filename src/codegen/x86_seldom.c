@@ -17,7 +17,8 @@ static bool dync__xs_may(const dync__xg *g, int i, int list)
 {
     const dync__ib *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
-    bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) && !dync__xg_type_float(in->type); /* takes rbp */
+    /* takes rbp */
+    bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) && !dync__xg_type_float(in->type);
     return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] && dync__ib_list(b, i) == list && g->cone_of[i] < 0;
 }
 

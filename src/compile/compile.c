@@ -12,7 +12,7 @@
 #include "../minify/minify.h"
 #include "../program/program.h"
 
-/* ---- modules -------------------------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 static dync_value dync__compile_call_module(dync__module *m, int nargs, const dync_value *args)
 {
     return dync_call_values(dync__compiled_handle(m->compiled), nargs, args);
@@ -24,7 +24,7 @@ static void dync__compile_drop_module(dync__module *m)
     m->compiled = NULL;
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 /* Is the word of n characters one of those in `names`? -1: no; else which. */
 static int dync__compile_name_at(const char *names, const char *word, size_t n)
 {
@@ -86,7 +86,8 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
 {
     if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
-    if (inner) {                                          /* peeled off: the new backend replaces the old */
+    /* peeled off: the new backend replaces the old */
+    if (inner) {
         if (!options.args) options.args = inner->args;
         if (!options.name) options.name = inner->name;
         callee = inner->callee;
@@ -105,7 +106,8 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
     if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after;
     if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, expected none, dynamo or aot and 1 to 4",
+        dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, "
+                                   "expected none, dynamo or aot and 1 to 4",
                    options.repro_after ? options.repro_after : "none", options.repro_level);
         return NULL;
     }
@@ -142,7 +144,7 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name, dyn
     m->compiled = f;
 }
 
-/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
+/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form */
 typedef struct dync__exporter { dync__graph *g; dync__cache_entry *entry; dync__node **by_env; } dync__exporter;
 
 static dync__node *dync__export_map(void *user, dync__node *old)
@@ -188,7 +190,9 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     case DYNC_KIND_TENSOR:
         out->kind = DYNC__A_NODE;
         out->as.node = x->by_env[o->n];
-        return out->as.node ? DYNC_OK : dync__fail(DYNC_ERR_UNSUPPORTED, "export: a tensor from outside is returned as it is");
+        return out->as.node ? DYNC_OK : dync__fail(DYNC_ERR_UNSUPPORTED, "export: a tensor from "
+                                                                         "outside is returned as "
+                                                                         "it is");
     case DYNC_KIND_LIST:
         out->kind = DYNC__A_LIST;
         out->n = o->n;
@@ -200,7 +204,9 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     case DYNC_KIND_FLOAT: *out = dync__arg_f(o->as.value.as.f); return DYNC_OK;
     case DYNC_KIND_BOOL: *out = dync__arg_b(o->as.value.as.b); return DYNC_OK;
     case DYNC_KIND_NONE: return DYNC_OK;
-    default: return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something else than tensors, numbers and lists of them");
+    default: return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something "
+                                                     "else than tensors, numbers and lists of "
+                                                     "them");
     }
 }
 
@@ -332,7 +338,8 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__export_copies copies = {.call = {.n_tensors = 0}};
     dync__graph *g = NULL;
     dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
-    bool wants_grad = false;                              /* an argument that requires grad: then modes inside count */
+    /* an argument that requires grad: then modes inside count */
+    bool wants_grad = false;
     for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
     if (!wants_grad) dync__tls.grad_enabled_off = true;   /* a program runs: it does not train */
     if (kept == DYNC_OK)
@@ -348,37 +355,46 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     return dync__program_give(p);
 }
 
-/* ---- public functions, of every layer, with the place of their call -------------------------------------------------------------- */
-#define DYNC__PLACED(X) \
-    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
-    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
-    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype)) \
-    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device)) \
-    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim)) \
-    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim)) \
-    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim)) \
-    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim)) \
-    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name)) \
-    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path)) \
-    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t)) \
-    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other)) \
-    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step)) \
-    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
-    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
-    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) \
-    X(char *, dync_str, (dync_tensor *t, dync_loc at), (t)) \
-    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b)) \
-    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at), (a, b, rtol, atol)) \
-    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss)) \
-    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out)) \
-    X(dync_status, dync_backward_opt, (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, grad_outputs_or_none, options)) \
-    X(dync_value, dync_gradients, (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, inputs, grad_outputs_or_none, options)) \
-    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads)) \
-    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on)) \
-    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at), (m, nargs, args)) \
-    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x)) \
-    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o)) \
-    X(dync_status, dync_call_into_values, (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+/* ---- public functions, of every layer, with the place of their call -------------------------- */
+/* clang-format off */
+#define DYNC__PLACED(X)                                                                                                \
+    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i))                                           \
+    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                                                 \
+    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype))                       \
+    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device))                   \
+    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim))                    \
+    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim))          \
+    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim))                    \
+    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim))                                       \
+    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name))                    \
+    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
+    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t))                                               \
+    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other))                   \
+    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
+    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
+    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                    \
+    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t))                                                           \
+    X(char *, dync_str, (dync_tensor *t, dync_loc at), (t))                                                            \
+    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b))                                         \
+    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at),                    \
+      (a, b, rtol, atol))                                                                                              \
+    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss))                                            \
+    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out))        \
+    X(dync_status, dync_backward_opt,                                                                                  \
+      (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),                   \
+      (outputs, grad_outputs_or_none, options))                                                                        \
+    X(dync_value, dync_gradients,                                                                                      \
+      (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),\
+      (outputs, inputs, grad_outputs_or_none, options))                                                                \
+    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads))                  \
+    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on))                             \
+    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at),           \
+      (m, nargs, args))                                                                                                \
+    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
+    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
+    X(dync_status, dync_call_into_values,                                                                              \
+      (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+/* clang-format on */
 #define DYNC__X(type, name, params, args)                                                        \
     DYNC_API type name##_at params                                                               \
     {                                                                                            \

@@ -16,8 +16,10 @@
 
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
-typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
-typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size; one past the last: the carrier */
+/* index: of the hook, or the capture */
+typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;
+/* input -1: always this size; one past the last: the carrier */
+typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;
 typedef struct dync__ca_entry {
     struct dync__ca_entry *next;
     uint64_t hash, *word;
@@ -33,7 +35,8 @@ typedef struct dync__ca_entry {
 static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
 
 typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
-typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; uint8_t order[DYNC_MAX_DIMS]; } dync__ca_shape;  /* first: of its sizes; stride NULL: not dense; order: from the smallest stride on */
+/* first: of its sizes; stride NULL: not dense; order: from the smallest stride on */
+typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; uint8_t order[DYNC_MAX_DIMS]; } dync__ca_shape;
 typedef struct dync__ca {                /* one backward */
     dync__gvisitor visitor;
     dync__walk_record record;
@@ -45,7 +48,8 @@ typedef struct dync__ca {                /* one backward */
     DYNC__VEC(dync__ca_slot) slot;
     DYNC__VEC(dync__tensor *) input;     /* borrowed; each once */
     dync__map input_of;                  /* id -> input */
-    DYNC__VEC(int) seed, grad;           /* inputs: of each root; of each node that has a gradient already, or -1 */
+    /* inputs: of each root; of each node that has a gradient already, or -1 */
+    DYNC__VEC(int) seed, grad;
     bool failed;
     dync__ca_entry *entry;
     dync__tensor *carrier;               /* the last input, or NULL; owned */
@@ -60,7 +64,7 @@ typedef struct dync__ca {                /* one backward */
 typedef struct dync__ca_thread { int depth; dync_backend backend[DYNC__CA_DEPTH]; dync__ca *now; } dync__ca_thread;
 static DYNC__TLS dync__ca_thread dync__ca_tls;
 
-/* ---- what a backward depends on ---------------------------------------------------------------------------------------------- */
+/* ---- what a backward depends on -------------------------------------------------------------- */
 
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {
@@ -155,7 +159,7 @@ static dync_status dync__ca_collect(dync__ca *c)
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash, const dync_backend *b)
 {
@@ -257,12 +261,14 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
     bool warn = full && !dync__ca_cache.warned;
     if (warn) dync__ca_cache.warned = true;
     dync__unlock(&dync__ca_cache.lock);
-    if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
+    if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further "
+                         "ones run operator by operator. Hooks that get a new "
                          "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
     if (e || full) return full ? NULL : e;
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
-    dync__at_shutdown(dync__ca_cache_free);          /* after what frees compiled functions: so it runs before that */
+    /* after what frees compiled functions: so it runs before that */
+    dync__at_shutdown(dync__ca_cache_free);
     dync__lock(&dync__ca_cache.lock);
     e->next = dync__ca_cache.first;
     dync__ca_cache.first = e;
@@ -271,7 +277,7 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
     return e;
 }
 
-/* ---- the body: a walk over stand-ins ----------------------------------------------------------------------------------------------- */
+/* ---- the body: a walk over stand-ins --------------------------------------------------------- */
 
 /* Calls recorded so far; -1: nothing records. */
 static int dync__ca_position(void)
@@ -377,7 +383,8 @@ static void dync__ca_substitute(dync__ca *c, bool back)
         }
         for (int k = 0; s->stride && k < s->ndim; k++) {
             int d = s->order[k];
-            bool one = c->size.at[s->first + d] == 1;               /* its stride means nothing: it stays */
+            /* its stride means nothing: it stays */
+            bool one = c->size.at[s->first + d] == 1;
             if (!one) s->stride[d] = stride;
             stride = dync__sz_mul(stride, s->shape[d]);
         }
@@ -450,12 +457,14 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
         dync__ref(c->out.at[i]);
         dync__list_set(result, i, dync_v_tensor(dync__give(c->out.at[i])));
     }
-    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "compiled autograd: the backward pass cannot be captured");
+    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "compiled autograd: the "
+                                                                         "backward pass cannot "
+                                                                         "be captured");
     dync__ca_body_end(c);
     return result;
 }
 
-/* ---- after a run --------------------------------------------------------------------------------------------------------------------- */
+/* ---- after a run ----------------------------------------------------------------------------- */
 
 /* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
 static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n, dync__tensor *t, dync__tensor **out)
@@ -477,7 +486,8 @@ static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__te
         dync__ref(c->walk->captured[r->index] = t);
         return DYNC_OK;
     }
-    if (leaf && dync__tensor_grad(leaf)) {                       /* a hook or another thread gave it one meanwhile */
+    /* a hook or another thread gave it one meanwhile */
+    if (leaf && dync__tensor_grad(leaf)) {
         dync__ref(t);
         return dync__accumulate_into(leaf, t);
     }
@@ -490,7 +500,8 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
     const dync__ca_entry *e = c->entry;
     int n = 0, n_out = 0;
     for (int i = 0; i < e->result.n; i++) n_out += e->result.at[i].kind != DYNC__CA_ADDED;
-    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out) return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of gradients");
+    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out) return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of "
+                                                                                                     "gradients");
     dync__tensor **given = dync__scope_alloc((size_t)(n_out + 1) * sizeof *given);
     dync_status status = given ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < e->result.n && status == DYNC_OK; i++) {
@@ -500,7 +511,8 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
             status = t ? dync__ca_own(c, given, n, t, &own) : DYNC_ERR_INTERNAL;
             if (status == DYNC_OK) status = dync__ca_give(c, r, own);
             dync__unref(own);
-            given[n++] = own ? own : t;                           /* whoever it was given to, or the list, keeps it alive */
+            /* whoever it was given to, or the list, keeps it alive */
+            given[n++] = own ? own : t;
         }
         if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED)) status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
     }
@@ -518,7 +530,8 @@ static dync_status dync__ca_run(dync__ca *c)
     dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__ca *outer = dync__ca_tls.now;
     dync__ca_tls.now = c;
-    dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
+    /* a backward inside a hook is walked */
+    dync__tls.compiled_autograd = false;
     dync__tls.grad_enabled_off = true;
     dync_value r = status == DYNC_OK ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list) : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
@@ -580,7 +593,7 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
     return handled;
 }
 
-/* ---- on and off --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- on and off ------------------------------------------------------------------------------ */
 
 DYNC_API bool dync_compiled_autograd_begin(const char *backend)
 {
@@ -599,7 +612,7 @@ DYNC_API void dync_compiled_autograd_end(void)
     dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
 }
 
-/* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
+/* ---- the graph as the backend sees it: one list of inputs ------------------------------------ */
 
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
 typedef struct dync__ca_code { dync_callable code; dync__graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;

@@ -10,12 +10,14 @@ static void dync__config_threads(const dync__config_value *v) { dync__pool_set_t
 static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v->number != 0); }
 
 /*    key                       kind   field   least  most   what sets it; a text is not stored */
+/* clang-format off */
 #define DYNC__CONFIGS(X)                             \
     X(activation_memory_budget, FLOAT, real,   0, 1)  \
     X(lint,                     BOOL,  number, 0, 1)  \
     X(log,                      TEXT,  text,   0, 0)  \
     X(threads,                  INT,   number, 0, 1024) \
     X(verify,                   BOOL,  number, 0, 1)
+/* clang-format on */
 typedef struct dync__config_row { dync__option option; void (*set)(const dync__config_value *); } dync__config_row;
 static const dync__config_row dync__config_rows[] = {
 #define DYNC__X(name, kind_, field, least_, most_)                                                            \

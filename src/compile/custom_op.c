@@ -64,7 +64,9 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
 {
     dync__param param;
     int arity = 0;
-    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
+    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected "
+                                                                     "a name, a schema and an "
+                                                                     "implementation");
     const char *colons = strstr(name, "::");
     bool named = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
     if (!named || schema[0] != '(')
@@ -74,7 +76,8 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
         if (!dync__is_name(param.name, (size_t)param.name_n))
             return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has no name", name, schema, arity);
         if (param.type == DYNC__PARAM_PTR)
-            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type that is not known; those are Tensor, Tensor?, "
+            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type "
+                                              "that is not known; those are Tensor, Tensor?, "
                               "Tensor[], Scalar, int, int[], float, bool, str, Dtype, Device", name, schema, arity);
     }
     if (arity > DYNC__MAX_ARGS)
@@ -82,7 +85,7 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
     return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);
 }
 
-/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
+/* ---- calling --------------------------------------------------------------------------------- */
 static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, const dync_value *args)
 {
     if (nargs == o->arity) return o->impl(args, nargs, o->user);
@@ -95,10 +98,12 @@ static const char *dync__op_arg_wrong(dync__param_type type, dync_kind kind)
 {
     bool number = kind == DYNC_KIND_INT || kind == DYNC_KIND_FLOAT || kind == DYNC_KIND_BOOL || kind == DYNC_KIND_SYM, none = kind == DYNC_KIND_NONE;
     switch (type) {
-    case DYNC__PARAM_VALUE: return number || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or a number";
+    case DYNC__PARAM_VALUE: return number || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or a "
+                                                                               "number";
     case DYNC__PARAM_VALUE_OPT: return number || none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor, a number or none";
     case DYNC__PARAM_TENSOR: return kind == DYNC_KIND_TENSOR ? NULL : "a tensor";
-    case DYNC__PARAM_TENSOR_OPT: return none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or none";
+    case DYNC__PARAM_TENSOR_OPT: return none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or "
+                                                                                  "none";
     case DYNC__PARAM_TENSORS: return kind == DYNC_KIND_LIST ? NULL : "a list of tensors";
     case DYNC__PARAM_DIMS: return number || kind == DYNC_KIND_LIST ? NULL : "a list of ints";
     case DYNC__PARAM_STR: return none || kind == DYNC_KIND_STR ? NULL : "a string";
@@ -194,7 +199,8 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
 {
     if (!name || nargs < 0 || (nargs && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: expected the name of an operator and its arguments");
+        dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: expected the name of an operator and "
+                                   "its arguments");
         return DYNC_NONE;
     }
     int op = dync__op_find(name);

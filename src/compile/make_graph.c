@@ -13,7 +13,8 @@ typedef struct dync__maker {
     dync__handler handler, *before;      /* before: the bottom in force outside */
     dync__graph *graph;
     dync__map node;                      /* id of a tensor -> its node */
-    DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
+    /* fakes of tensors from elsewhere, by pairs (both owned) */
+    DYNC__VEC(dync__tensor *) fake, real;
     dync_trace_mode mode;
     dync__symtab *syms;                  /* SYMBOLIC */
     int n_constants;
@@ -27,7 +28,7 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
     else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync__node *n)
 {
@@ -99,7 +100,7 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
     return DYNC_OK;
 }
 
-/* ---- one operator ------------------------------------------------------------------------------------------------------------- */
+/* ---- one operator ---------------------------------------------------------------------------- */
 
 static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
 {
@@ -154,7 +155,7 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
     return status;
 }
 
-/* ---- reads: what the graph computes is not known to it --------------------------------------------------------------------------- */
+/* ---- reads: what the graph computes is not known to it --------------------------------------- */
 
 /* A value of the graph, not a constant from elsewhere: with data, as each operator really runs. */
 static bool dync__maker_computes(const dync_tensor *h)
@@ -169,8 +170,10 @@ static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync
 {
     if (!dync__maker_computes(a) && !(b_or_null && dync__maker_computes(b_or_null))) return false;
     dync__fail_class(DYNC_ERR_UNSUPPORTED, "RuntimeError",
-                     "It appears that you're trying to get value out of a tracing tensor with aten.%s.default - erroring out! It's likely that "
-                     "this is caused by data-dependent control flow or similar. dync_make_graph records one run, whatever the values: choose "
+                     "It appears that you're trying to get value out of a tracing tensor with "
+                     "aten.%s.default - erroring out! It's likely that "
+                     "this is caused by data-dependent control flow or similar. dync_make_graph "
+                     "records one run, whatever the values: choose "
                      "with dync_where, or use dync_compile, which branches.", op);
     return true;
 }
@@ -206,7 +209,7 @@ static bool dync__maker_data(const dync_tensor *h, void **result)
 static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item, .truth = dync__maker_truth, .data = dync__maker_data,
     .equal = dync__maker_equal, .allclose = dync__maker_allclose};
 
-/* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
+/* ---- arguments and the result ---------------------------------------------------------------- */
 
 /* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
 static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay)
@@ -263,12 +266,16 @@ static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, con
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if (t->flags & DYNC__T_FAKE) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: expected a tensor with data, got one of another trace");
+        if (t->flags & DYNC__T_FAKE) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: "
+                                                                       "expected a tensor with "
+                                                                       "data, got one of another "
+                                                                       "trace");
         *out = dync__maker_input(m, t, name);
         return out->kind == DYNC_KIND_TENSOR ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper than 16 lists");
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper "
+                                                      "than 16 lists");
     const dync__list *l = dync__value_list(*v);
     if (!l) return DYNC_ERR_VALUE;
     *out = dync__list_new(l->n);
@@ -291,7 +298,8 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
         return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     }
     if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper than 16 lists");
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper "
+                                                      "than 16 lists");
     out->kind = DYNC__A_LIST;
     const dync__list *l = dync__value_list(v);
     if (!l && v.as.l) return DYNC_ERR_VALUE;
@@ -312,7 +320,7 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
     return dync__maker_settle(m);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
 {
@@ -332,7 +340,8 @@ static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, 
     dync_value r = dync__callee_invoke(callee, nargs, in);
     dync__bottom_swap(m->before);
     dync__maker_now = outer;
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();      /* one that was handled inside is none */
+    /* one that was handled inside is none */
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__maker_finish(m, r, name);
 }
 
@@ -386,7 +395,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
-/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
+/* ---- names of values ------------------------------------------------------------------------- */
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
 {
     dync__tensor *t = h ? dync__open(h) : NULL;

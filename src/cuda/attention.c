@@ -96,7 +96,7 @@ static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
 
 static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
 
-/* ---- beginnings and ends --------------------------------------------------------------------------------------------------------------------- */
+/* ---- beginnings and ends --------------------------------------------------------------------- */
 
 /* Which unit, which tile of rows; where in the tile the thread stands. */
 DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
@@ -161,7 +161,7 @@ static const char *dync__fa_number(char *to, double x)
     return to;
 }
 
-/* ---- scores ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 /* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
 static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
@@ -245,7 +245,7 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *c)
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 /* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
 DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
@@ -262,7 +262,8 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
         dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %%m%d", i, i, i);
         dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i, i ? ", %moved" : "");
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
-        dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);      /* a row that has seen nothing yet */
+        /* a row that has seen nothing yet */
+        dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);
         dync__ptx_line(p, "selp.f32 %%from%d, 0f00000000, %%from%d, %%none", i, i);
         dync__ptx_line(p, "mul.rn.f32 %%scale%d, %%m%d, %s", i, i, factor);
         dync__ptx_line(p, "sub.rn.f32 %%scale%d, %%scale%d, %%from%d", i, i, i);
@@ -348,7 +349,7 @@ DYNC__FN void dync__fa_last_key(dync__fa *c)
     dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
 }
 
-/* ---- keys cut over blocks -------------------------------------------------------------------------------------------------------------------
+/* ---- keys cut over blocks
  * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and query, then the values weighted by these. */
 
 static int64_t dync__fa_pairs_bytes(const dync__fa *c) { return (c->splits * c->units * c->L * 8 + 15) / 16 * 16; }
@@ -506,12 +507,14 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_last_key(c);
     dync__tile_label(&c->t, "KEYS");
     dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);                               /* keys are there; all have done with the last values */
+    /* keys are there; all have done with the last values */
+    dync__tile_barrier(&c->t);
     dync__fa_issue(c, &v);
     dync__tile_commit(&c->t);
     dync__fa_nt(c, &s, &q, &k);
     dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);                               /* values are there; all have done with the keys */
+    /* values are there; all have done with the keys */
+    dync__tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     dync__ptx_line(p, "not.pred %%none, %%more");
@@ -579,7 +582,7 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     return DYNC_OK;
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 /* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
 static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
@@ -710,7 +713,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     a1.rows = a2.rows = c->rows;
     b1.rows = b2.rows = c->cols;
     b1.stage = b2.stage = stage;
-    if (keys && c->causal) {                                 /* queries before the keys see nothing of them */
+    /* queries before the keys see nothing of them */
+    if (keys && c->causal) {
         dync__ptx_line(p, "div.s32 %%j, %%i0, %d", c->cols);
         dync__ptx_line(p, "mul.lo.s32 %%j, %%j, %d", c->cols);
     } else {
@@ -746,7 +750,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     dync__tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
-    if (twice) dync__fa_next(c, &b1, &b2, keys);             /* into the other copies at once, or when all have done with these */
+    /* into the other copies at once, or when all have done with these */
+    if (twice) dync__fa_next(c, &b1, &b2, keys);
     dync__fa_nt(c, &s, &a1, &b1);
     dync__fa_mask(c, &s, keys, "SEEN");
     if (scores) dync__fa_nt(c, &d, &a2, &b2);

@@ -35,26 +35,37 @@ typedef struct dync__fa {
     dync__operand own[6];                /* of forward: heads that share keys and values are rows of one unit */
 } dync__fa;
 
-DYNC__FN void dync__fa_units(dync__fa *);                                    /* %u0, %u1, ...: batch coordinates of %unit */
-DYNC__FN void dync__fa_base(dync__fa *, const char *name, const dync__operand *, int buf);  /* a new register: address of the unit's matrix */
-DYNC__FN void dync__fa_tile_begin(dync__fa *, dync__fa_tile *, const char *row0);     /* row0: b32, the first row to be taken */
-DYNC__FN void dync__fa_issue(dync__fa *, const dync__fa_tile *);                       /* asks for its rows and goes on to the next */
-DYNC__FN void dync__fa_reader(dync__fa *, const dync__fa_tile *, char how);            /* 'a', 'b', 'n' */
-DYNC__FN void dync__fa_flip(dync__fa *, const dync__fa_tile *, const char *how);       /* its readers go to the other copy */
+/* %u0, %u1, ...: batch coordinates of %unit */
+DYNC__FN void dync__fa_units(dync__fa *);
+/* a new register: address of the unit's matrix */
+DYNC__FN void dync__fa_base(dync__fa *, const char *name, const dync__operand *, int buf);
+/* row0: b32, the first row to be taken */
+DYNC__FN void dync__fa_tile_begin(dync__fa *, dync__fa_tile *, const char *row0);
+/* asks for its rows and goes on to the next */
+DYNC__FN void dync__fa_issue(dync__fa *, const dync__fa_tile *);
+/* 'a', 'b', 'n' */
+DYNC__FN void dync__fa_reader(dync__fa *, const dync__fa_tile *, char how);
+/* its readers go to the other copy */
+DYNC__FN void dync__fa_flip(dync__fa *, const dync__fa_tile *, const char *how);
 DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *, const char *name, int width, bool nn);
 DYNC__FN void dync__fa_zero(dync__fa *, const dync__fa_frag *);
-DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int j, char *name); /* name[24] */
-DYNC__FN int dync__fa_row(const dync__fa *, int i);                          /* behind %rb, the thread's first row of the tile */
-DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);   /* behind %cb (nt) or %cn (nn) */
+/* name[24] */
+DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int j, char *name);
+/* behind %rb, the thread's first row of the tile */
+DYNC__FN int dync__fa_row(const dync__fa *, int i);
+/* behind %cb (nt) or %cn (nn) */
+DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);
 DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a, const dync__fa_tile *b);
-DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);           /* scores as operand w of the products that follow */
+/* scores as operand w of the products that follow */
+DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);
 DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile *b);
 /* Row by row over the threads that share it: max or sum of name<i>. */
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
 /* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
-/* ---- attention.c ---- */
-DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);    /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+/* ---- attention.c ----------------------------------------------------------------------------- */
+/* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
 DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
 DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
@@ -62,7 +73,7 @@ DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const 
 DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
 DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);
 DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
-/* ---- attention_wgmma.c ---- */
+/* ---- attention_wgmma.c ----------------------------------------------------------------------- */
 DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);

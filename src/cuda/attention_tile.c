@@ -20,7 +20,7 @@ static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { r
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
 static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
 
-/* ---- addresses ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__fa_units(dync__fa *c)
 {
@@ -70,8 +70,10 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     if (x->stage) x->stage = (int)size;
     dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
     dync__fa_base(c, dync__fa_name(g, x, "g"), x->o, x->buf);
-    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);      /* row of the pass */
-    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);      /* unit of the row */
+    /* row of the pass */
+    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
+    /* unit of the row */
+    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
     dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
@@ -144,14 +146,16 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
         else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
         return;
     }
-    if (how == 'n' && c->bytes == 4) {                       /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    if (how == 'n' && c->bytes == 4) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, 2 * stride, name);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, 4, %s", name, column, name);
         return;
     }
-    if (how == 'b') {                                        /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
+    /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
+    if (how == 'b') {
         dync__ptx_line(p, "and.b32 %s, %%lane, 7", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
         dync__ptx_line(p, "mad.lo.s32 %s, %s, 8, %s", row, column, row);
@@ -170,7 +174,8 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
     dync__ptx *p = &c->t.p;
     char name[24], by[24], suffix[2] = {0};
     if (!x->stage) return;
-    dync__fa_name(by, x, "f");                               /* the writer has just turned, and turns back as they go on */
+    /* the writer has just turned, and turns back as they go on */
+    dync__fa_name(by, x, "f");
     for (; *how; how++) {
         suffix[0] = *how;
         dync__fa_name(name, x, suffix);
@@ -178,7 +183,7 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
     }
 }
 
-/* ---- accumulators ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- accumulators ---------------------------------------------------------------------------- */
 
 DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int width, bool nn)
 {
@@ -217,7 +222,7 @@ DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int
         }
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
 static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth)
@@ -340,7 +345,7 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         }
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit)
 {

@@ -12,7 +12,8 @@
 #include "attention.h"
 
 enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
-enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };   /* mbarriers, from %bars on */
+/* mbarriers, from %bars on */
+enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };
 
 /* A map of the operand's rows, in boxes of 64 columns. */
 static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows)

@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "tile.h"
 
-/* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
+/* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
 
 enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
 typedef struct dync__scan {
@@ -72,7 +72,8 @@ static void dync__scan_open(dync__scan *s)
     dync__ptx_line(p, "mul.lo.s64 %%pos, %%chunk, %lld", (long long)s->chunk);
     dync__ptx_line(p, "add.s64 %%stop, %%pos, %lld", (long long)s->chunk);
     dync__ptx_line(p, "min.s64 %%stop, %%stop, %lld", (long long)s->length);
-    dync__ptx_line(p, "mov.b64 %%from, %%pos");                /* of the tile, the same in every thread */
+    /* of the tile, the same in every thread */
+    dync__ptx_line(p, "mov.b64 %%from, %%pos");
     dync__ptx_line(p, "cvt.u64.u32 %%here, %%thr");
     dync__ptx_line(p, "mad.lo.s64 %%pos, %%here, %d, %%pos", DYNC__SCAN_OWN);
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%smem");
@@ -170,7 +171,8 @@ static void dync__scan_lines(dync__scan *s)
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%sum");
     dync__tile_barrier(&s->t);
     dync__ptx_line(p, "%s %%before, %%before, %%carry", s->add);
-    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {         /* totals of the warps before this one; of all: the next carry */
+    /* totals of the warps before this one; of all: the next carry */
+    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
         dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", 8 * w);
         dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
         dync__ptx_line(p, "@%%mine %s %%before, %%before, %%other", s->add);
@@ -208,7 +210,8 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     s.chunk = s.length = s.x->lay.shape[s.dim];
     s.chunks = 1;
     if (s.lines * s.length == 0) return DYNC_OK;
-    if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {  /* few long lines: a block would have to do too much alone */
+    /* few long lines: a block would have to do too much alone */
+    if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {
         int64_t n = DYNC__MIN(DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)), DYNC__SCAN_MOST);
         s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE * DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;

@@ -15,7 +15,8 @@
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;   /* pre: makes it; or NULL */
+/* pre: makes it; or NULL */
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
@@ -65,7 +66,7 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
 static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all)
@@ -164,7 +165,7 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
     return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
 
-/* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
 {
@@ -221,7 +222,8 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     }
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
-    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {   /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
+    /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
+    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)
@@ -233,7 +235,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     return true;
 }
 
-/* ---- the product ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the product ----------------------------------------------------------------------------- */
 
 static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
 {
@@ -370,7 +372,8 @@ static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
     int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
     if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
-    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;       /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;
     return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
 
@@ -411,7 +414,7 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     return dync__cuv_finish(v, g);
 }
 
-/* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- data gradient --------------------------------------------------------------------------- */
 
 /* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
 typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
@@ -479,7 +482,7 @@ static dync_status dync__cuv_input(dync__cuv *v)
     return DYNC_OK;
 }
 
-/* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- weight gradient ------------------------------------------------------------------------- */
 
 static dync_status dync__cuv_weight(dync__cuv *v)
 {
@@ -529,7 +532,8 @@ static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall
         return kind + 3;
     }
     int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
-    if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;      /* loops.c unrolls the window */
+    /* loops.c unrolls the window */
+    if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
     bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
               dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;

@@ -118,7 +118,7 @@ static void dync__gmd_forward(dync__gm *g)
     dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
 }
 
-/* ---- data gradient of a stride ------------------------------------------------------------------------------------------------------------- */
+/* ---- data gradient of a stride --------------------------------------------------------------- */
 
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
@@ -256,7 +256,7 @@ DYNC__FN void dync__gm_direct(dync__gm *g)
     else dync__gmd_forward(g);
 }
 
-/* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- weight gradient ------------------------------------------------------------------------- */
 
 enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
 
@@ -427,7 +427,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     for (int q = 0; q < taps; q++) dync__ptx_line(p, "mov.b%d %%acc%d, 0", 8 * bytes, q);
     dync__gmd_weight_loop(g, groups, ys);
     dync__gmd_weight_join(g, taps);
-    if (parts > 1) {                                         /* partial sums [channel, element][part] */
+    /* partial sums [channel, element][part] */
+    if (parts > 1) {
         t->out.scratch_bytes = w->o * taps * parts * bytes;
         dync__tile_scratch(t);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %d, %%thr", taps);
@@ -439,7 +440,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     }
     dync__tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
     if (parts == 1) return dync__tile_end(t, code, buf);
-    dync__tile_next(t);                                      /* a warp an element: lanes take its parts in turn */
+    /* a warp an element: lanes take its parts in turn */
+    dync__tile_next(t);
     dync__ptx_reg(p, "pred", "%out");
     dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%me, %lld", (long long)(w->o * taps));

@@ -7,9 +7,10 @@
 #include "../inductor/inductor.h"
 
 enum { DYNC__CUDA_DEVICES = 16 };
-typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;   /* a device: multiprocessors, compute capability */
+/* a device: multiprocessors, compute capability */
+typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;
 
-/* ---- device.c ---- */
+/* ---- device.c -------------------------------------------------------------------------------- */
 DYNC__FN int dync__cuda_count(void);
 DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
@@ -20,8 +21,10 @@ typedef void (*dync__cuda_function)(void);
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version);
 /* OK, or the error with the runtime's words, recorded. */
 DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
-DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
-DYNC__FN cudaStream_t dync__cuda_stream(int device);                     /* current in this thread */
+/* the device of this thread's next calls */
+DYNC__FN dync_status dync__cuda_enter(int device);
+/* current in this thread */
+DYNC__FN cudaStream_t dync__cuda_stream(int device);
 struct dync_cuda_stream { int device; cudaStream_t stream; };
 struct dync_cuda_event { int device; cudaEvent_t event; };
 /* A graph being recorded by this thread: memory given back meanwhile is kept for it. */
@@ -46,27 +49,33 @@ static int dync__cuda_tf32;
 #endif
 
 #if defined(DYNC__SPLIT)
-DYNC__FN void dync__cuda_install(void);                                  /* public.c; in the merged header it is there from the start */
+/* public.c; in the merged header it is there from the start */
+DYNC__FN void dync__cuda_install(void);
 #endif
-/* ---- memory.c ---- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
-DYNC__FN void dync__cuda_free(int device, void *p, size_t n);            /* DYNC_CPU: page-locked memory */
+/* DYNC_CPU: page-locked memory */
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n);
 DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n); /* does not wait */
+/* does not wait */
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n);
 DYNC__FN void *dync__cuda_alloc_pinned(size_t n);
 DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
-DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
+/* kept blocks go back to the driver */
+DYNC__FN void dync__cuda_trim(int device);
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
-/* ---- image.c: compiled images in files ---- */
-DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL, "": none are kept */
+/* ---- image.c: compiled images in files ------------------------------------------------------- */
+/* NULL, "": none are kept */
+DYNC__FN dync_status dync__cuda_images_in(const char *folder);
 /* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
  * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows tf32 ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
-typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;   /* a tensor map, and the address it was made for */
+/* a tensor map, and the address it was made for */
+typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     dync__cuda_kept_map *kept;           /* of text.map */
@@ -97,31 +106,36 @@ typedef struct dync__cuda_code {
     bool packs;
 } dync__cuda_code;
 
-/* ---- launch.c ---- */
+/* ---- launch.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
-DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
+/* texts are made and loaded; NULL: the code is let go */
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);
 DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *const with[3], const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
-/* ---- graphs.c ---- */
+/* ---- graphs.c -------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__inner *);
 
-/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
+/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. */
 enum { DYNC__CUDA_TEMP = 1000 };
-DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+/* a kernel in the code's arena as the next part */
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);
 /* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is packed once. */
 DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *, int operand, int temp);
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+/* takes the text over */
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);
 /* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
  * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
  * any text) for the part added last, with the same buffers; taken over. It runs where the driver takes it and its checks hold, else the part's own
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
-DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);                   /* the same as another form; DYNC__CUDA_TF32: where that is allowed */
+/* the same as another form; DYNC__CUDA_TF32: where that is allowed */
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
-DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
+/* its buffer id in loop kernels; -1 no memory */
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -131,5 +145,6 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *
 /* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places. */
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
                                          const int32_t *buf);
-DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);     /* elements, dim skip counted as one; -1: all */
+/* elements, dim skip counted as one; -1: all */
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
 #endif

@@ -37,7 +37,8 @@ static void dync__cuda_ask(void)
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
-        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is detected");
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is "
+                                                                  "detected");
     }
     n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
     for (int i = 0; i < n; i++) {
@@ -92,7 +93,8 @@ DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsign
 
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
 {
-    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};   /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};
     const char *only = dync__env("DYNC_CUDA_TARGET");
     const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
     int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;

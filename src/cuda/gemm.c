@@ -12,15 +12,18 @@
 
 static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
-    {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+    /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+    {{128, 256, 256, 3, 92},
      {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
      {128, 64, 128, 3, 70},              /* 64 x 32 */
      {64, 128, 128, 3, 70},              /* 32 x 64 */
      {64, 64, 128, 4, 52},               /* 32 x 32: 64 KiB */
-     {128, 128, 256, 3, 74}},            /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
+     /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
+     {128, 128, 256, 3, 74}},
     /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
     {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
-enum { DYNC__GM_HELD = 144 };            /* registers of a thread for sums and for what is loaded to be made something */
+/* registers of a thread for sums and for what is loaded to be made something */
+enum { DYNC__GM_HELD = 144 };
 enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256, DYNC__GM_WGMMA = 1800 };
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
@@ -56,7 +59,8 @@ static double dync__gm_choose(dync__gm *g)
         int held = dync__gm_pre_words(g, &t);
         if (g->kind < 0 && wide != (i == 4)) continue;
         if (held && i != 4 && held + t.m * t.n / t.threads > DYNC__GM_HELD) continue;
-        if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+        /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+        if (g->kind >= 0) {
             if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
             if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
         }
@@ -75,7 +79,7 @@ static double dync__gm_choose(dync__gm *g)
     return best;
 }
 
-/* ---- the problem ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 /* Are steps of `stride` elements, and those from batch to batch, on boundaries of 16 bytes? */
 static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride)
@@ -177,7 +181,7 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
            (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
 }
 
-/* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
+/* ---- what is done to the results ------------------------------------------------------------- */
 
 /* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
 DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
@@ -307,7 +311,7 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
     return !e->failed;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
 static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s)

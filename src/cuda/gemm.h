@@ -25,7 +25,8 @@ typedef struct dync__gm_pre {
     int first, store;                    /* number of its first buffer; of its store */
     int64_t offset;                      /* where the memory begins, in elements of the slot */
     dync__ptx p;                         /* text in the making */
-    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
+    /* of the turn being loaded: see dync__gm_pre_chunk */
+    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
 typedef struct dync__gm_side {
@@ -70,39 +71,54 @@ typedef struct dync__gm {
  * the product's results further each. */
 typedef struct dync__gm_loops { int n, from[DYNC__LOOP_MAX_DIMS]; int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS], sum[DYNC__LOOP_MAX_DIMS]; } dync__gm_loops;
 
-/* ---- gemm.c ---- */
+/* ---- gemm.c ---------------------------------------------------------------------------------- */
 DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
-DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);                /* loops that cross multiples of `at` elements are cut in two there */
+/* loops that cross multiples of `at` elements are cut in two there */
+DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);
 /* The end: k's loads of the call's result are the sums, with bias (its strides over the loops; NULL: addmm's, if there is one), rounded as they would
  * have been in memory. keep: the result is stored too. False: loops of which this cannot be said. */
 DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep, const dync__gm_loops *, const int64_t *bias);
 DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
-DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);          /* would the product do this too? as dync__device.call_takes */
-DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);                                      /* wgmma.c: is there a variant for the device, as sizes go? */
-DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+/* would the product do this too? as dync__device.call_takes */
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
+/* wgmma.c: is there a variant for the device, as sizes go? */
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);
+/* of a form of the part (launch.c) */
+DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
-DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *);                                         /* there is a form DYNC__CUDA_TF32 */
-DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
-/* ---- gemm_load.c ---- */
-DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
-DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
-DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
-DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
-/* ---- gemm_pre.c ---- */
+/* the sums as a value of the end: `linear` steps of each loop */
+DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);
+/* there is a form DYNC__CUDA_TF32 */
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *);
+/* bytes that a block of the device may have */
+DYNC__FN int dync__gm_shared_most(const dync__gm *);
+/* ---- gemm_load.c ----------------------------------------------------------------------------- */
+/* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
+DYNC__FN void dync__gm_place(dync__gm *);
+/* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));
+/* what a side's addresses count */
+DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }
+/* words of 4 bytes into swizzled rows of %to */
+DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);
+/* ---- gemm_pre.c ------------------------------------------------------------------------------ */
 /* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill the operand's memory. */
 DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *, const dync__kernel *k, int first);
 DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *);         /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
-DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
-DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
+/* registers of a thread that a turn's loads take */
+DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);
+/* clocks, in a tile of that depth */
+DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);
 DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *, double elements);
 DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart, double elements);
-DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
-DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
+/* once a text, when `how` is known */
+DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);
+/* a new register of the piece's index, from one of 64 bits */
+DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);
 /* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
 DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by, const char *is);
 DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
@@ -113,36 +129,43 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t b
 DYNC__FN void dync__gm_pre_finish(dync__gm *);
 DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side);             /* tensor cores */
 DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
-/* ---- gemm_gather.c ---- */
-DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
+/* ---- gemm_gather.c --------------------------------------------------------------------------- */
+/* 16 bytes at a time: what is said of lines, before the loop over the depth */
+DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
-DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
-/* ---- conv_direct.c, conv.c ---- */
+/* for CUDA cores */
+DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);
+/* ---- conv_direct.c, conv.c ------------------------------------------------------------------- */
 DYNC__FN void dync__gm_direct(dync__gm *);
 /* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x, gradients (their strides ys), result. */
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
+/* conv2d and its gradients */
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *, const dync__kernel *, int operand);
-/* ---- gemm_mma.c, gemm_simt.c ---- */
+/* ---- gemm_mma.c, gemm_simt.c ----------------------------------------------------------------- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
-/* ---- wgmma.c ---- */
-DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);     /* the variant for 9.0; false: there is none, or no memory */
-/* ---- gemm_end.c ---- */
+/* ---- wgmma.c --------------------------------------------------------------------------------- */
+/* the variant for 9.0; false: there is none, or no memory */
+DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);
+/* ---- gemm_end.c ------------------------------------------------------------------------------ */
 /* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
  * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
 DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
 /* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
 DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
-DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);   /* name = (%batch * m + row) * n + column, in the type of indices */
+/* name = (%batch * m + row) * n + column, in the type of indices */
+DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);
 /* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums. Registers it makes are named after `number`. */
 DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n, char value[][24]);
-DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
-/* ---- gemm_thin.c ---- */
-DYNC__FN bool dync__gm_thin_fits(const dync__gm *);                      /* both sides' `how` are set, a is the smaller */
+/* the second launch, for partial sums */
+DYNC__FN void dync__gm_join(dync__gm *);
+/* ---- gemm_thin.c ----------------------------------------------------------------------------- */
+/* both sides' `how` are set, a is the smaller */
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
 #endif

@@ -9,7 +9,8 @@
 #include "gemm.h"
 
 enum { DYNC__GMG_OUTSIDE = -0x40000000 };
-typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;       /* s32 registers: elements, row, column */
+/* s32 registers: elements, row, column */
+typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;
 
 /* Registers of this name, or fresh ones. */
 static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
@@ -116,7 +117,7 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
     dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
 }
 
-/* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------------------------------------------------- */
+/* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
 
 /* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
 static void dync__gmg_thread(dync__gm *g, int s)
@@ -175,7 +176,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
     }
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------------------------------ */
+/* ---- element by element ---------------------------------------------------------------------- */
 
 /* Are neighbours in depth nearer in memory than neighbouring lines? */
 static bool dync__gmg_is_along(const dync__gm *g, int s)
@@ -212,7 +213,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     bool whole = dync__dtype_info(g->dtype)->bytes == 4;
     if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    bool pre = g->side[s].pre != NULL;                       /* there and then: the loop has no place to keep what is loaded */
+    /* there and then: the loop has no place to keep what is loaded */
+    bool pre = g->side[s].pre != NULL;
     if (pre) dync__gm_pre_turn(g, s, 1, place);
     if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);

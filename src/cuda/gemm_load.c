@@ -163,7 +163,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
-        if (per == 1) {                                      /* 4 bytes are what cp.async takes, from anywhere */
+        /* 4 bytes are what cp.async takes, from anywhere */
+        if (per == 1) {
             const char *there = dync__ptx_temp(p, "pred");
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
             dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);

@@ -11,7 +11,8 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;   /* turned: the side lies ACROSS */
+/* turned: the side lies ACROSS */
+typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
     int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
@@ -126,7 +127,8 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     int lines = s ? w.warp_n : w.warp_m;
     char at[24];
     for (int i = 0; i < lines / 16; i++) {
-        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);       /* turned: 16 lines are two chunks */
+        /* turned: 16 lines are two chunks */
+        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);
         dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at, g->side_at[s] + (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
     for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++) dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);

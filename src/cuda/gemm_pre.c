@@ -12,7 +12,7 @@
 
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 
-/* ---- the kernel ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static int dync__gmp_store(const dync__kernel *k)
 {
@@ -132,7 +132,7 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
     return work;
 }
 
-/* ---- what it costs -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what it costs --------------------------------------------------------------------------- */
 
 DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
 {
@@ -166,7 +166,7 @@ DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with
     return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int64_t dync__gmp_divisor(int64_t a, int64_t b)
 {
@@ -197,7 +197,8 @@ DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s)
     dync__gm_pre *pre = g->side[s].pre;
     int64_t run = dync__gmp_run(g, s);
     int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes : dync__dtype_info(g->compute)->bytes), most = 1;
-    while (most < per && run % (2 * most) == 0) most *= 2;   /* as many neighbours as a chunk has, at most */
+    /* as many neighbours as a chunk has, at most */
+    while (most < per && run % (2 * most) == 0) most *= 2;
     memset(&pre->p, 0, sizeof pre->p);
     pre->p.most = most;
     pre->k->buf.at = g->end->buf.at;                         /* the same buffers */
@@ -279,7 +280,7 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
     }
 }
 
-/* ---- chunks into shared memory ---------------------------------------------------------------------------------------------------------------- */
+/* ---- chunks into shared memory --------------------------------------------------------------- */
 
 /* A turn's loads begin: chunks of n elements, stored from register `to` on. */
 DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
@@ -352,7 +353,7 @@ DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40])
     dync__format(value, 40, "%s", to);
 }
 
-/* ---- tensor cores: 16 bytes to a thread, rows of 128 ---------------------------------------------------------------------------------------- */
+/* ---- tensor cores: 16 bytes to a thread, rows of 128 ----------------------------------------- */
 
 DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
 {

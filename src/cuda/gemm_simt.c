@@ -11,8 +11,10 @@
 #include "gemm.h"
 
 enum { DYNC__GMS_DEPTH = 8 };
-static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; }            /* lines of a side that a thread has */
-static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }          /* of them 16 bytes side by side */
+/* lines of a side that a thread has */
+static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; }
+/* of them 16 bytes side by side */
+static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }
 static int dync__gms_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
 static int dync__gms_row(const dync__gm *g, int s) { return dync__gms_lines(g, s) * g->acc_bytes + 16; }
 
@@ -211,7 +213,8 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
     dync__tile *t = &g->t;
     const char *type = dync__ptx_type(g->compute);
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
-    if (g->acc_bytes == 8) t->directives = ".minnctapersm 2\n";   /* else ptxas spills a little to get under 64 registers */
+    /* else ptxas spills a little to get under 64 registers */
+    if (g->acc_bytes == 8) t->directives = ".minnctapersm 2\n";
     int own = dync__gms_own(g), group = dync__gms_group(g);
     g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));

@@ -131,7 +131,8 @@ static void dync__gmt_along(dync__gm *g)
     dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%pa", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
-    for (int c = 0; c < columns; c++) {                      /* columns past the end read the last one again */
+    /* columns past the end read the last one again */
+    for (int c = 0; c < columns; c++) {
         char at[24];
         const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
         dync__format(at, sizeof at, "%%pb%d", c);

@@ -122,7 +122,8 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
         (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.images, 1);
         return true;
     }
-    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;   /* cudaFree: the device's context */
+    /* cudaFree: the device's context */
+    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;
     bool ok = l.add(state, DYNC__IMAGE_PTX, (void *)(uintptr_t)text, (size_t)head.text_bytes + 1, "dync", 0, NULL, NULL) == 0 &&
               l.complete(state, &image, &n) == 0 && n > 0;
     if (ok && cudaLibraryLoadData(library, image, NULL, NULL, 0, NULL, NULL, 0) != 0) {

@@ -27,7 +27,7 @@ static void dync__cuda_modules_end(void)
     }
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
 
@@ -112,7 +112,7 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     return m ? f : NULL;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word)
 {
@@ -301,7 +301,7 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
     return status;
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__cuda_code_free(void *code)
 {
@@ -470,7 +470,8 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
         }
     }
     bool empty = false;
-    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;   /* row code of empty rows still runs */
+    /* row code of empty rows still runs */
+    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;
     if (part && empty) c->part.n = 0;
     return dync__cuda_code_finish(c, part != NULL);
 }

@@ -95,7 +95,7 @@ static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
     return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
 {
@@ -110,7 +110,8 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
         y[n_y++] = loop, y[n_y++] = d;
     }
     int64_t depth = call->operand[0].lay.shape[rank - 1];
-    if (depth == 0) {                                        /* nothing to add up: a product of empty rows */
+    /* nothing to add up: a product of empty rows */
+    if (depth == 0) {
         y[n_y] = -1;
         dync__cl_begin(&c, code, 0);
         int nothing = dync__lb_cast(&c.b, dync__lb_i(&c.b, DYNC_I32, 0), type);
@@ -128,7 +129,7 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     return dync__cl_finish(&c, code);
 }
 
-/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
+/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ---------------------------------- */
 
 /* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
 enum { DYNC__CL_WINDOW = 64 };
@@ -159,7 +160,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
-    dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
+    /* channels as group and channel of it: a stride for the group */
+    dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
@@ -258,7 +260,7 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
     return dync__cl_finish(&c, code);
 }
 
-/* ---- pooling: x [.., H, W] y [.., OH, OW] ------------------------------------------------------------------------------------------------ */
+/* ---- pooling: x [.., H, W] y [.., OH, OW] ---------------------------------------------------- */
 
 /* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
 static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
@@ -367,7 +369,7 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     return dync__cl_finish(&c, code);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
 {

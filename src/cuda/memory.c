@@ -167,7 +167,7 @@ DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
     return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
 {
@@ -190,5 +190,7 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
     DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
     if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;
     int device = to_device == DYNC_CPU ? from_device : to_device;
-    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy on the device failed");
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy "
+                                                                              "on the device "
+                                                                              "failed");
 }

@@ -10,7 +10,7 @@
 #include "../dync.in.h"
 #include "ptx.h"
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
 {
@@ -65,7 +65,7 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
     return name;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
@@ -164,7 +164,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
     }
 }
 
-/* ---- positions ------------------------------------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
 static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
@@ -228,7 +228,7 @@ static void dync__ptx_positions(dync__ptx *p, const char *base)
     }
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* Parameters into registers. */
 static void dync__ptx_open(dync__ptx *p)
@@ -528,7 +528,7 @@ static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
     dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, 1, s->block);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void dync__ptx_mark(dync__ptx *p)
 {
@@ -564,7 +564,7 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
     }
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
 {

@@ -85,26 +85,38 @@ typedef struct dync__ptx {
     int next_name;
 } dync__ptx;
 
-/* ---- text (ptx.c) ---- */
-DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);      /* one statement */
-DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);           /* declares a register */
-DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);                      /* a fresh one */
-DYNC__FN const char *dync__ptx_type(int compute_type);                                   /* "f32" ... "pred" */
-DYNC__FN const char *dync__ptx_bits(int compute_type);                                   /* "b32" "b64" */
-DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);     /* register or immediate of a value; emits it again where it is not at hand */
+/* ---- text (ptx.c) ---------------------------------------------------------------------------- */
+/* one statement */
+DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+/* declares a register */
+DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);
+/* a fresh one */
+DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);
+/* "f32" ... "pred" */
+DYNC__FN const char *dync__ptx_type(int compute_type);
+/* "b32" "b64" */
+DYNC__FN const char *dync__ptx_bits(int compute_type);
+/* register or immediate of a value; emits it again where it is not at hand */
+DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);
 DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
-DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);    /* declares and names the register of a value */
-DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);                     /* all lanes of one instruction in the block being emitted */
+/* declares and names the register of a value */
+DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
+/* all lanes of one instruction in the block being emitted */
+DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
 DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
-DYNC__FN void dync__ptx_row_barrier(dync__ptx *);                       /* nothing where nothing is written in place */
-DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lanes it is computed in: 1 where it is uniform in the row */
-DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
+/* nothing where nothing is written in place */
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
+/* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
+/* the lane that holds its value for this one */
+DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
-DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
+/* everything of one section */
+DYNC__FN void dync__ptx_section(dync__ptx *, int section);
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
@@ -112,37 +124,52 @@ DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char v
 DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
 DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
-/* ---- ptx_plan.c ---- */
-DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */
+/* ---- ptx_plan.c ------------------------------------------------------------------------------ */
+/* units: multiprocessors; 0: of another text */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);
 DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
-/* ---- ptx_prim.c ---- */
+/* ---- ptx_prim.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
-/* ---- ptx_mem.c ---- */
+/* ---- ptx_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
 DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
-DYNC__FN const char *dync__ptx_memory_type(int dtype);                   /* of a load or store of one element: "f32" "b16" "u8" */
-DYNC__FN const char *dync__ptx_raw_type(int dtype);                      /* of the register that it goes through */
-DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the element is the value */
-DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
+/* of a load or store of one element: "f32" "b16" "u8" */
+DYNC__FN const char *dync__ptx_memory_type(int dtype);
+/* of the register that it goes through */
+DYNC__FN const char *dync__ptx_raw_type(int dtype);
+/* the element is the value */
+DYNC__FN bool dync__ptx_is_plain(int dtype);
+/* where it is not */
+DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
-/* ---- ptx_half.c ---- */
+/* reg += coordinate * by, in 64 bits */
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);
+/* ---- ptx_half.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
-DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);    /* name: 48 characters */
+/* name: 48 characters */
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
-/* ---- ptx_turn.c ---- */
+/* ---- ptx_turn.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);   /* address in shared memory */
-DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the statements of a kernel that runs in squares */
-/* ---- ptx_reduce.c ---- */
-DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
-DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
-DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
-DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* of the phase, where the row is split */
-DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* results of the phases before, as far as they are needed */
+/* number in p->turned, or -1 */
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
+/* address in shared memory */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);
+/* the statements of a kernel that runs in squares */
+DYNC__FN void dync__ptx_turn(dync__ptx *);
+/* ---- ptx_reduce.c ---------------------------------------------------------------------------- */
+/* accumulators of the phase, before its loop */
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);
+/* takes the lanes of its operand in */
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);
+/* results in every thread of the row */
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);
+/* of the phase, where the row is split */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);
+/* results of the phases before, as far as they are needed */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
 #endif

@@ -67,7 +67,7 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
     dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
 
-/* ---- elements -------------------------------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* Type of a load or store of one element, and of the register that it goes through. */
 DYNC__FN const char *dync__ptx_memory_type(int dtype)
@@ -276,7 +276,7 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
     }
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- stores ---------------------------------------------------------------------------------- */
 
 static void dync__ptx_store_group(dync__ptx *p, int i, int group)
 {

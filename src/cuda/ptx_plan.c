@@ -73,7 +73,8 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     if (p->most) vec = DYNC__MIN(vec, p->most);
     while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
     p->shape.vec = p->vec = vec;
-    for (int i = 0; i < k->inst.n && vec > 1; i++) {          /* what has to lie on boundaries at run time */
+    /* what has to lie on boundaries at run time */
+    for (int i = 0; i < k->inst.n && vec > 1; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf]) continue;
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
@@ -89,7 +90,8 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
  * limit the number of threads then. */
 static int dync__ptx_turn_groups(const dync__ptx *p)
 {
-    int loads = 0, work = 0, words = 0;                       /* words: registers that a lane's loads and accumulators hold */
+    /* words: registers that a lane's loads and accumulators hold */
+    int loads = 0, work = 0, words = 0;
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = &p->k->inst.at[i];
         if (!p->needed[i] || !(in->section & 1)) continue;
@@ -181,7 +183,8 @@ static bool dync__ptx_may_split(const dync__ptx *p)
 
 static void dync__ptx_plan_rows(dync__ptx *p, int units)
 {
-    if (p->shape.inner == 0) {                            /* row code alone; reductions of nothing */
+    /* row code alone; reductions of nothing */
+    if (p->shape.inner == 0) {
         p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS, .vec = 1, .groups = 1, .threads = 1, .rows = p->shape.rows, .turns = 2, .splits = 1,
                                      .rows_per_block = 128, .block = 128, .wide = p->shape.wide};
         p->vec = 1;

@@ -129,7 +129,7 @@ static void dync__ptx_wrap(const dync__ptx_op *o)
     }
 }
 
-/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block -------------------------------------------------------------- */
+/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block ----------------------- */
 
 static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
 {
@@ -182,7 +182,7 @@ static void dync__ptx_random(const dync__ptx_op *o)
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
 {

@@ -6,7 +6,8 @@
 #include "../dync.in.h"
 #include "ptx.h"
 
-typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;   /* a partial result; place: argmax, argmin */
+/* a partial result; place: argmax, argmin */
+typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;
 
 static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
@@ -97,7 +98,7 @@ static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pai
     }
 }
 
-/* ---- within a thread ------------------------------------------------------------------------------------------------------------------ */
+/* ---- within a thread ------------------------------------------------------------------------- */
 
 static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
 {
@@ -157,7 +158,7 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
     }
 }
 
-/* ---- between threads ------------------------------------------------------------------------------------------------------------------- */
+/* ---- between threads ------------------------------------------------------------------------- */
 
 static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance)
 {
@@ -302,7 +303,7 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
     }
 }
 
-/* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------------------------------------------------- */
+/* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------- */
 
 static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
 

@@ -153,7 +153,7 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
     dync__format(out, cap, "%s+%d", to, t->at + of % 16);
 }
 
-/* ---- in and out ------------------------------------------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 /* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
 typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
@@ -267,7 +267,8 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
     int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes, per = t->width == 1 ? 1 : u->rows;
     char word[4][40], name[40];
     for (int e = 0; e < t->width; e += per) {
-        for (int r = 0; r < per && t->out; r++) {               /* rows e .. e + per of the square, R elements of the last loop each */
+        /* rows e .. e + per of the square, R elements of the last loop each */
+        for (int r = 0; r < per && t->out; r++) {
             dync__format(word[r], sizeof word[r], "%s", dync__ptx_temp(p, "b32"));
             if (bytes == 8) {
                 char high[40];
@@ -354,7 +355,7 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out)
     }
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* to = a + b of u32, in the type of indices. */
 static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b)
@@ -373,7 +374,8 @@ static void dync__ptx_turn_corner(dync__ptx *p)
     static const char *const left[] = {"%lleft", "%mleft"}, *const corner[] = {"%cl", "%cm"};
     dync__ptx_reg(p, "u32", "%rest");
     dync__ptx_line(p, "mov.u32 %%rest, %%cta");
-    for (int i = 0; i <= last; i++) {                         /* the last loop, across, then the others from inside */
+    /* the last loop, across, then the others from inside */
+    for (int i = 0; i <= last; i++) {
         int d = i == 0 ? last : i == 1 ? s->across : last + 1 - i <= s->across ? last - i : last + 1 - i;
         bool square = i < 2;
         int64_t n = square ? (k->extent[d] + s->side - 1) / s->side : k->extent[d];

@@ -39,7 +39,7 @@ DYNC_API bool dync_cuda_allow_tf32(bool allow)
     return before;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }
 DYNC_API void dync_cuda_empty_cache(int index)
@@ -105,7 +105,7 @@ DYNC_API void *dync_cuda_data(dync_tensor *h)
     return dync__tensor_data(t);
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------------------------------- */
+/* ---- streams and events ---------------------------------------------------------------------- */
 
 DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
 {
@@ -150,7 +150,8 @@ DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s)
 {
     DYNC__TRY(dync__cuda_given(s, "a stream"));
     DYNC__TRY(dync__cuda_enter(s->device));
-    return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream failed");
+    return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream "
+                                                              "failed");
 }
 
 DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e)

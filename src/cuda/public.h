@@ -56,9 +56,11 @@ DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *, dync_cuda_event *
 DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *);
 DYNC_API dync_cuda_event *dync_cuda_event_new(int device);
 DYNC_API void dync_cuda_event_free(dync_cuda_event *);
-DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
+/* on the current stream of its device */
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
-DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
+/* NaN and an error where one was not recorded */
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end);
 /* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on, for later processes with the same GPU and driver;
  * NULL: no longer. Off unless asked for, here or by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written anew;
  * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.

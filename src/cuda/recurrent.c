@@ -24,7 +24,7 @@ typedef struct dync__ru {
     int temp[4];                         /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
 } dync__ru;
 
-/* ---- values: registers %v<n> ------------------------------------------------------------------------------------------------------------- */
+/* ---- values: registers %v<n> ----------------------------------------------------------------- */
 
 static int dync__ru_new(dync__ru *u)
 {
@@ -116,7 +116,7 @@ static int dync__ru_tanh(dync__ru *u, int x)
     return dync__ru_where(u, "lt", size, dync__ru_number(u, 0.625), near, far);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Address of row r, gate g of an operand [.., N, gates H] that lies at `base`. */
 static const char *dync__ru_address(dync__ru *u, int role, const char *base, int r, int g)
@@ -183,7 +183,7 @@ static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, in
     }
 }
 
-/* ---- the product ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the product ----------------------------------------------------------------------------- */
 
 /* %acc<gate rb + r> += the weights of `k` states, from offset `first` on, times what is shared. */
 static void dync__ru_product_part(dync__ru *u, int first, int k)
@@ -228,7 +228,7 @@ static int dync__ru_acc(dync__ru *u, int g, int r)
     return v;
 }
 
-/* ---- gates -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- gates ----------------------------------------------------------------------------------- */
 
 /* Row r of a step: %h<r> and %c<r> are the unit's states. */
 static int dync__ru_state(dync__ru *u, char what, int r)
@@ -310,7 +310,8 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, d, dync__ru_sub(u, one, gate[1])));
         g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
         g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
-        dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));      /* goes on to the step before */
+        /* goes on to the step before */
+        dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));
     } else {
         g[0] = dync__ru_tanh_grad(u, dync__ru_get(u, DYNC__RNN_OUT, r, 0), d);
     }
@@ -331,7 +332,7 @@ static void dync__ru_add_product(dync__ru *u, int r)
     dync__ru_set_state(u, 'h', r, v);
 }
 
-/* ---- the kernel ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* Registers, rows, unit; where the thread's states and weights are. */
 static void dync__ru_begin(dync__ru *u)
@@ -373,7 +374,8 @@ static void dync__ru_begin(dync__ru *u)
     dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem", u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
     dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst", (u->grad ? u->pack : 1) * u->bytes);
-    dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);      /* behind: in the copy that is not being read */
+    /* behind: in the copy that is not being read */
+    dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%turn, 0");
     const char *clamped = dync__ptx_temp(p, "s32");
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
@@ -595,7 +597,7 @@ static void dync__ru_step_text(dync__ru *u)
     dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* A temporary = an operand [N, H], or zeros. */
 static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to)

@@ -87,7 +87,7 @@ static void dync__sca_scale(dync__sca *s, const char *v)
     dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type, v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
 }
 
-/* ---- few --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- few ------------------------------------------------------------------------------------- */
 
 static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units)
 {
@@ -109,7 +109,8 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
     dync__ptx_line(p, "and.b64 %%at, %%place, %lld", (long long)(parts - 1));
     dync__ptx_line(p, "setp.eq.s64 %%mine, %%at, %%part");
-    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);   /* unsigned: not below 0 either */
+    /* unsigned: not below 0 either */
+    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
     dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
@@ -130,13 +131,14 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     return dync__tile_end(&s->t, code, s->buf);
 }
 
-/* ---- atomics: a thread an item ------------------------------------------------------------------------------------------------------------ */
+/* ---- atomics: a thread an item --------------------------------------------------------------- */
 
 /* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked for. Threads without a place leave. */
 static void dync__sca_item(dync__sca *s, bool words)
 {
     dync__ptx *p = &s->t.p;
-    bool along = s->from->lay.stride[s->dim] == 1;           /* neighbours in memory for neighbouring threads */
+    /* neighbours in memory for neighbouring threads */
+    bool along = s->from->lay.stride[s->dim] == 1;
     dync__sca_thread(s, s->lines * s->count);
     dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div", (long long)(along ? s->count : s->lines));
     dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem", (long long)(along ? s->count : s->lines));
@@ -195,7 +197,7 @@ static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *
     return dync__tile_end(&s->t, code, s->buf);
 }
 
-/* ---- floats: runs of the sorted index ----------------------------------------------------------------------------------------------------- */
+/* ---- floats: runs of the sorted index -------------------------------------------------------- */
 
 /* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim innermost. */
 static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to)
@@ -232,7 +234,8 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
     dync__ptx_line(p, "mad.lo.s64 %%pp, %%i, 8, %%b1");
     dync__sca_lines(s, 2);
     dync__ptx_line(p, "mov.b%d %%acc, 0", bytes * 8);
-    dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");         /* does the first run go on from the chunk before? */
+    /* does the first run go on from the chunk before? */
+    dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk]");
     dync__ptx_line(p, "@%%cont ld.global.u32 %%other, [%%pk+-4]");
     dync__ptx_line(p, "setp.eq.and.u32 %%cont, %%key, %%other, %%cont");
@@ -312,7 +315,8 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_reg(p, "u32", "%first");
     dync__ptx_line(p, "mov.b32 %%first, %%key");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk+%lld]", (long long)(4 * (chunk - 1)));
-    dync__ptx_line(p, "setp.eq.and.u32 %%out, %%first, %%key, %%cont");   /* the whole chunk goes on */
+    /* the whole chunk goes on */
+    dync__ptx_line(p, "setp.eq.and.u32 %%out, %%first, %%key, %%cont");
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "setp.eq.u32 %%own, 0, 0");
     dync__ptx_line(p, "mov.b64 %%i, %%c");
@@ -349,7 +353,8 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 8)};
     if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0])) return false;
     if (dync__cuda_add_sort(code, &key, &sorted, &place, dim, false, buf) != DYNC_OK) return false;
-    while (16 * chunk * chunk < s->count) chunk *= 2;        /* as long as the carries of one run are worth waiting for */
+    /* as long as the carries of one run are worth waiting for */
+    while (16 * chunk * chunk < s->count) chunk *= 2;
     int64_t chunks = (s->count + chunk - 1) / chunk;
     int32_t used[4] = {buf[1], buf[2], s->buf[1], s->buf[2]};
     dync__tile_begin(&s->t, 4);
@@ -362,7 +367,7 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     return dync__tile_end(&s->t, code, used);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
 {
@@ -374,7 +379,8 @@ static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
     for (int d = 0; d < s->to->lay.ndim; d++)
         if (d != s->dim) s->lines *= s->walked[d];
     if (s->lines * s->count == 0) return true;
-    if (s->lines >= 1024 && s->add) few *= 8;                /* whose walks together fill the device */
+    /* whose walks together fill the device */
+    if (s->lines >= 1024 && s->add) few *= 8;
     bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64), real = dync__sca_is_float(s);
     if (atomic) return dync__sca_integers(code, s, name);
     if (s->count > few && !s->add && s->count < INT32_MAX) return dync__sca_last_write(code, s, name);
@@ -431,7 +437,8 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
     int32_t buf[3];
     if (dync__cuda_numel(gx, -1) == 0) return DYNC_OK;
     dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
-    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
+    /* row major, so that a plane is one line */
+    for (int i = 0; i < 3; i++) {
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
         if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;

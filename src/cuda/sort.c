@@ -61,7 +61,8 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
     if (s->x->dtype == DYNC_BOOL) dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
     else dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
-    if (real) {                                              /* below 0 the other way round; -0 is 0; NaN is the greatest */
+    /* below 0 the other way round; -0 is 0; NaN is the greatest */
+    if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
         dync__ptx_line(x, "and.b%s %%size, %%key, %s", ty, rest);
         dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty, wide ? "0x7ff0000000000000" : "0x7f800000");

@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "tile.h"
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void dync__tile_open(dync__tile *t)
 {
@@ -180,7 +180,7 @@ DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const c
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
-/* ---- cp.async -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- cp.async -------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size)
 {
@@ -233,7 +233,8 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
     dync__format(g, sizeof g, "%s_g", r->name);
     dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "add.u32 %s, %s, %s_s", here, to, r->name);
-    if (bytes_left) {                                        /* max(min(bytes_left - 16 chunk, 16), 0) */
+    /* max(min(bytes_left - 16 chunk, 16), 0) */
+    if (bytes_left) {
         const char *chunk = dync__ptx_temp(p, "s32");
         dync__ptx_line(p, "and.b32 %s, %%thr, 7", chunk);
         dync__ptx_line(p, "mul.lo.s32 %s, %s, -16", chunk, chunk);
@@ -264,7 +265,7 @@ DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int6
     dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
 }
 
-/* ---- fragments ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- fragments ------------------------------------------------------------------------------- */
 
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
 {

@@ -26,27 +26,34 @@ typedef struct dync__tile {
     const char *target;                  /* "sm_80" unless changed before the first dync__tile_entry */
 } dync__tile;
 
-/* ---- text ---- */
+/* ---- text ------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tile_begin(dync__tile *, int n_buffers);
 DYNC__FN void dync__tile_next(dync__tile *);
 DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads);
-DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);       /* buf[i]: operand, or temporary, of buffer i */
-DYNC__FN void dync__tile_scratch(dync__tile *);                                          /* %scratch: out.scratch_bytes, shared by the launches */
-DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);                      /* offset from %smem */
-DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);/* %acc -> %acc0 .. %acc<n-1> */
-DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);   /* a new u32 register = %ctaid.y and the like */
+/* buf[i]: operand, or temporary, of buffer i */
+DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);
+/* %scratch: out.scratch_bytes, shared by the launches */
+DYNC__FN void dync__tile_scratch(dync__tile *);
+/* offset from %smem */
+DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);
+/* %acc -> %acc0 .. %acc<n-1> */
+DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);
+/* a new u32 register = %ctaid.y and the like */
+DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
 DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op, const char *fmt, ...) DYNC__PRINTF(5, 6);
                                          /* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
 DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
-DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);    /* a comment in the text */
-DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);         /* a new b64 register; from: b64, or NULL */
+/* a comment in the text */
+DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+/* a new b64 register; from: b64, or NULL */
+DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);
 /* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64) counts over `walked`, sizes of those dims. */
 DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear);
 /* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or "@%p ". */
 DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
 DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
 
-/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ---- */
+/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ----- */
 /* Opens a text with the buffers of k (host: those that are one element in main memory). Its elements are asked for by their linear index over
  * k's loops, in groups of p.shape.vec neighbours, which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check.
  * False: no memory, recorded. The arena must last until dync__tile_end. */
@@ -54,7 +61,7 @@ DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__k
 /* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are value[lane] instead, registers of its compute type. */
 DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
 
-/* ---- cp.async ---- */
+/* ---- cp.async -------------------------------------------------------------------------------- */
 /* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
  * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
 DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size);
@@ -75,11 +82,13 @@ typedef struct dync__tile_rows {
 DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
 /* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */
 DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at, const char *bytes_left);
-DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);    /* the window, in global memory */
+/* the window, in global memory */
+DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);
 
-/* ---- fragments ---- */
+/* ---- fragments ------------------------------------------------------------------------------- */
 enum { DYNC__TILE_BF16, DYNC__TILE_F16, DYNC__TILE_TF32, DYNC__TILE_S8, DYNC__TILE_U8 };
-typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;   /* bytes of an element, depth of one mma: 32 bytes */
+/* bytes of an element, depth of one mma: 32 bytes */
+typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
 /* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs of chunks 0 .. n - 1 (32 bytes each), of the
  * lane's row behind row0 (b32, a multiple of 8, or NULL for 0). More rows down: + 128 bytes each, for multiples of 8.

@@ -15,7 +15,8 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };   /* END_ROW: 32 words and a gap */
+/* END_ROW: 32 words and a gap */
+enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };
 typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
@@ -26,7 +27,7 @@ typedef struct dync__wg {
     int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
 } dync__wg;
 
-/* ---- what TMA takes -------------------------------------------------------------------------------------------------------------------- */
+/* ---- what TMA takes -------------------------------------------------------------------------- */
 
 static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box)
 {
@@ -46,7 +47,8 @@ static bool dync__wg_batch(dync__wg *w, int which, dync__ptx_map *m, int d, int6
 
 static bool dync__wg_side(dync__wg *w, int s)
 {
-    static const int types[] = {9, 6, 7, 0, 0};              /* CUtensorMapDataType by DYNC__TILE_ */
+    /* CUtensorMapDataType by DYNC__TILE_ */
+    static const int types[] = {9, 6, 7, 0, 0};
     const dync__gm *g = w->g;
     const dync__gm_side *side = &g->side[s];
     int64_t lines = s ? g->n : g->m;
@@ -77,7 +79,8 @@ static bool dync__wg_result(dync__wg *w)
     w->out_bytes = dync__dtype_info(to->dtype)->bytes;
     if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 || (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16)) return false;
     int64_t rows = e->extent[--d], row = a->stride[d];
-    while (rows < g->m && d > 0) {                           /* batches that became rows have to follow each other */
+    /* batches that became rows have to follow each other */
+    while (rows < g->m && d > 0) {
         if (rows > 1 && e->extent[d - 1] > 1 && a->stride[d - 1] != rows * row) return false;
         if (rows == 1) row = a->stride[d - 1];
         rows *= e->extent[--d];
@@ -91,7 +94,7 @@ static bool dync__wg_result(dync__wg *w)
     return batch < 0;
 }
 
-/* ---- pieces of text ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces of text -------------------------------------------------------------------------- */
 
 /* Waits until the phase of this parity is over. */
 static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
@@ -146,7 +149,7 @@ static void dync__wg_coordinates(const dync__wg *w, int which, const char *first
     dync__format(out + n, 120 - (size_t)n, "}");
 }
 
-/* ---- the warpgroup that loads ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the warpgroup that loads ---------------------------------------------------------------- */
 
 static void dync__wg_load(dync__wg *w, int s)
 {
@@ -200,7 +203,7 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "bra LOAD_TILE");
 }
 
-/* ---- the two that multiply --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the two that multiply ------------------------------------------------------------------- */
 
 /* Sums of this stage: four steps of 32 bytes of k. */
 static void dync__wg_multiply(dync__wg *w)
@@ -225,7 +228,8 @@ static void dync__wg_release(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "mad.lo.u32 %%empty, %%before, 8, %%there");
-    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, [%%empty]");
+    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
+                                          "[%%empty]");
     else dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
 }
 
@@ -260,7 +264,8 @@ static void dync__wg_store_boxes(dync__wg *w)
     dync__ptx_line(p, "mad.lo.u32 %%m0, %%half, 64, %%m0");
     for (int box = 0; box < w->bn / 64; box++) {
         int to = box % 2 * DYNC__WG_BOX;
-        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read %d", w->bn > 64);      /* the box before may be under way, where it is the other one */
+        /* the box before may be under way, where it is the other one */
+        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read %d", w->bn > 64);
         dync__ptx_line(p, "bar.sync %%meet, 128");
         for (int j = 0; j < 8; j++) {
             const char *address = dync__ptx_temp(p, "u32");
@@ -401,7 +406,7 @@ static void dync__wg_consumer(dync__wg *w)
     if (w->by_box) dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 0");
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
@@ -501,7 +506,9 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
         dync__tile_label(t, "CONSUME");
         dync__wg_consumer(&w);
         dync__tile_label(t, "DONE");
-        if (w.cluster > 1) {                                 /* nobody leaves while others send to it; the lanes that did not load wait for the one that did */
+        /* nobody leaves while others send to it; the lanes that did not load wait for the one that
+         * did */
+        if (w.cluster > 1) {
             dync__ptx_line(&t->p, "bar.warp.sync 0xffffffff");
             dync__ptx_line(&t->p, "barrier.cluster.arrive.release.aligned");
             dync__ptx_line(&t->p, "barrier.cluster.wait.acquire.aligned");

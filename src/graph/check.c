@@ -45,7 +45,8 @@ static dync_status dync__check_info(const dync__node *node)
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
         if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) && !dync__layout_is_countable(&info->lay))
-            return dync__node_fail(node, "has more elements, or lies further apart, than memory can");
+            return dync__node_fail(node, "has more elements, or lies further apart, than memory "
+                                         "can");
         if (info->alias >= node->nargs)
             return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
@@ -289,7 +290,8 @@ static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(t, node);
         }
-        if (status == DYNC_OK) status = dync__types_given(t, node); /* inputs, attributes: as they say */
+        /* inputs, attributes: as they say */
+        if (status == DYNC_OK) status = dync__types_given(t, node);
     }
     dync_scope_end(&scope);
     dync__handler_pop(&t->handler);

@@ -466,7 +466,8 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
         bool reaches = false;
         dync__node_each_input(node, dync__mark_reaches, &reaches);
         bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE && node->args[0].as.node->mark;
-        if (node->op == DYNC__OP_set_) first = reaches;                    /* lies on its second argument from now on */
+        /* lies on its second argument from now on */
+        if (node->op == DYNC__OP_set_) first = reaches;
         if (row && row->cls == DYNC__INPLACE ? first : row ? reaches && (row->flags & DYNC__OP_WRITES) : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
             return true;
         if (row && row->cls == DYNC__INPLACE) reaches = first;

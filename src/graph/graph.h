@@ -47,61 +47,84 @@ struct dync__graph {
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
     struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
-    DYNC__VEC(int32_t) over;          /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it there and give none */
+    /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it
+     * there and give none */
+    DYNC__VEC(int32_t) over;
     bool failed;                      /* sticky: no memory */
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
 };
 DYNC__FN dync__graph *dync__graph_new(const char *name);                       /* one reference */
-DYNC__FN dync__graph *dync__graph_ref(dync__graph *);                          /* gives it back; NULL passes */
+/* gives it back; NULL passes */
+DYNC__FN dync__graph *dync__graph_ref(dync__graph *);
 DYNC__FN void dync__graph_unref(dync__graph *);                                /* NULL allowed */
-DYNC__FN dync_graph *dync__graph_give(dync__graph *owned);                     /* the reference is the user's now; NULL: no memory, given up */
-DYNC__FN dync_node *dync__node_show(const dync__node *);                       /* its handle, borrowed from its graph; NULL: no memory */
+/* the reference is the user's now; NULL: no memory, given up */
+DYNC__FN dync_graph *dync__graph_give(dync__graph *owned);
+/* its handle, borrowed from its graph; NULL: no memory */
+DYNC__FN dync_node *dync__node_show(const dync__node *);
 /* Has a backend compile it. */
 DYNC__FN dync_status dync__graph_ask(const dync_backend *, dync__graph *, const dync_value *examples, int n, const char *options, dync_callable *out);
-DYNC__FN dync_value dync__graph_run(dync__graph *, const dync_value *args, int nargs);   /* what dync_graph_run does */
+/* what dync_graph_run does */
+DYNC__FN dync_value dync__graph_run(dync__graph *, const dync_value *args, int nargs);
 DYNC__FN dync__node *dync__graph_placeholder(dync__graph *, const char *name, const char *source, const dync__info *info_or_null);
 DYNC__FN dync__node *dync__graph_attr(dync__graph *, const char *name, const char *path, dync__tensor *value_or_null);
-DYNC__FN bool dync__graph_attr_bind(dync__node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
+/* gives an attribute without a value (a parsed one) its tensor */
+DYNC__FN bool dync__graph_attr_bind(dync__node *, dync__tensor *value);
 DYNC__INLINE dync__arg dync__arg_node(dync__node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
 /* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline. */
 DYNC__FN dync__node *dync__graph_constant(dync__graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync__node *);
-DYNC__FN bool dync__graph_symbol(dync__graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
-DYNC__FN bool dync__graph_name_size(dync__graph *, int64_t size);               /* a symbolic size or number gets its text; false: no memory */
-DYNC__FN const char *dync__graph_symbol_text(const dync__graph *, int64_t token); /* NULL: a plain size */
-DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out); /* deep; false: no memory */
+/* names a symbolic size; the same token again: the last text counts */
+DYNC__FN bool dync__graph_symbol(dync__graph *, int64_t token, const char *text);
+/* a symbolic size or number gets its text; false: no memory */
+DYNC__FN bool dync__graph_name_size(dync__graph *, int64_t size);
+/* NULL: a plain size */
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *, int64_t token);
+/* deep; false: no memory */
+DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out);
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
 DYNC__FN dync__node *dync__graph_call(dync__graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
 DYNC__FN dync__node *dync__graph_getitem(dync__graph *, dync__node *list, int i);
-DYNC__FN dync__node *dync__graph_output(dync__graph *, const dync__arg *value);  /* finishes the graph */
-DYNC__FN const char *dync__graph_unique(dync__graph *, const char *hint);       /* x, x_1, x_2 ... a legal C and Python identifier */
+/* finishes the graph */
+DYNC__FN dync__node *dync__graph_output(dync__graph *, const dync__arg *value);
+/* x, x_1, x_2 ... a legal C and Python identifier */
+DYNC__FN const char *dync__graph_unique(dync__graph *, const char *hint);
 DYNC__FN bool dync__graph_rename(dync__graph *, dync__node *, const char *name); /* dync_named */
-DYNC__FN void dync__graph_renumber(dync__graph *);                              /* index and n_users */
-DYNC__FN dync_status dync__graph_check(const dync__graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
+/* index and n_users */
+DYNC__FN void dync__graph_renumber(dync__graph *);
+/* verifier: DYNC_ERR_INTERNAL naming the node */
+DYNC__FN dync_status dync__graph_check(const dync__graph *);
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
  * none). For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync__graph *, const dync_limits *);
 /* May an output be a view of an input? */
 DYNC__FN bool dync__graph_shows_inputs(dync__graph *);
-DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);            /* the C form: what dync_graph_str gives */
+/* the C form: what dync_graph_str gives */
+DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
-DYNC__FN bool dync__graph_prints_inline(const dync__node *);                    /* an attribute whose elements stand in the C form */
+/* an attribute whose elements stand in the C form */
+DYNC__FN bool dync__graph_prints_inline(const dync__node *);
 DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
                                                                                 * stands where the user's line (stack, or else at) changes */
-DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
-DYNC__FN dync__graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
-DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);  /* of no more nodes */
-DYNC__FN int dync__graph_op_count(const dync__graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
+/* class Repro with its attributes, no annotations: the minifier's form */
+DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);
+/* the C form back; NULL + DYNC_ERR_FORMAT */
+DYNC__FN dync__graph *dync__graph_parse(const char *text);
+/* of no more nodes */
+DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);
+/* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
+DYNC__FN int dync__graph_op_count(const dync__graph *);
 DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
     return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD || n->kind == DYNC__N_CALL_MODULE;
 }
 /* May it go where nobody uses it? And would running it twice give the same? */
 DYNC__FN bool dync__node_is_pure(const dync__node *);
-DYNC__FN bool dync__graph_has_writes(const dync__graph *);                      /* in-place operators, effects, calls of unknown operators */
-DYNC__FN bool dync__graph_writes_inputs(dync__graph *);                         /* may it write memory of an input? */
+/* in-place operators, effects, calls of unknown operators */
+DYNC__FN bool dync__graph_has_writes(const dync__graph *);
+/* may it write memory of an input? */
+DYNC__FN bool dync__graph_writes_inputs(dync__graph *);
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__arg *), void *user);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
@@ -121,8 +144,10 @@ static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg
 #endif
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
-DYNC__FN dync_value dync__arg_to_value(const dync__arg *);                     /* takes the references of tensors over */
-DYNC__FN void dync__arg_release(dync__arg *);                                  /* gives up the references of a nested argument: NONE then */
+/* takes the references of tensors over */
+DYNC__FN dync_value dync__arg_to_value(const dync__arg *);
+/* gives up the references of a nested argument: NONE then */
+DYNC__FN void dync__arg_release(dync__arg *);
 /* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL fails. */
 typedef dync__node *(*dync__node_map)(void *user, dync__node *old);
 DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out, dync__node_map, void *user);
@@ -135,10 +160,14 @@ DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
 DYNC__FN bool dync__graph_tells_sizes(dync__graph *);
 DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
-DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
-DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
-DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);       /* the same with numbers for sizes */
-DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);                       /* names and table of another graph; false: no memory */
+/* in types, shape arguments, integers; false: fn gave up */
+DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size), void *user);
+/* values of the symbols from actual inputs; 0 where they do not tell */
+DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value, bool *known);
+/* the same with numbers for sizes */
+DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
+/* names and table of another graph; false: no memory */
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
 /* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);

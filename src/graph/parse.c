@@ -128,7 +128,8 @@ static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
-    if (q->g->node.n > q->most) return dync__parse_fail(q, "fewer nodes, or a higher limit (dync_set_limits)");
+    if (q->g->node.n > q->most) return dync__parse_fail(q, "fewer nodes, or a higher limit "
+                                                           "(dync_set_limits)");
     return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
                          (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
@@ -332,14 +333,16 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
 
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
-    if (dync__parse_int(q, out)) return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before this");
+    if (dync__parse_int(q, out)) return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before "
+                                                                                                    "this");
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
     if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 || strspn(name + 1, "0123456789") != strlen(name + 1))
         return dync__parse_fail(q, "a size before this");
     for (int i = 0; i < q->g->symbol.n; i++)
         if (strcmp(q->g->symbol.at[i].text, name) == 0)
             return *out = q->g->symbol.at[i].token, true;
-    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS) return dync__parse_fail(q, "fewer symbols before this");
+    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS) return dync__parse_fail(q, "fewer symbols before "
+                                                                          "this");
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }

@@ -240,7 +240,7 @@ static void dync__fx_call(dync__fx_printer *p, const dync__node *node)
 
 /* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
 
-/* ---- symbolic sizes: inputs before the tensors that have them, as Dynamo has it ------------------------------- */
+/* ---- symbolic sizes: inputs before the tensors that have them, as Dynamo has it -------------- */
 
 /* The next name of a symbol in the text of a size: s and digits. *n: how long; NULL: none. */
 static const char *dync__fx_symbol(const char *p, size_t *n)

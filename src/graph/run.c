@@ -229,7 +229,8 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
-    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target); /* registered later? */
+    /* registered later? */
+    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target);
     if (node->callee && dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
     else if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
     else
@@ -354,7 +355,8 @@ DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int 
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
     if (nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no arguments");
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no "
+                                   "arguments");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);

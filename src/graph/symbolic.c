@@ -12,7 +12,8 @@ static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t
 
 DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
 {
-    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
+    /* they stand in the graph's own arena */
+    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;
     if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
     if (a->kind == DYNC__A_FLOAT) {
         int64_t bits = dync__sf_bits(a->as.f);
@@ -123,7 +124,7 @@ DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, in
         if (!known[i]) value[i] = 0;
 }
 
-/* ---- one set of sizes --------------------------------------------------------------------------------------------------------- */
+/* ---- one set of sizes ------------------------------------------------------------------------ */
 typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
 
 static bool dync__concrete_size(void *user, int64_t *size)
@@ -139,7 +140,8 @@ DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, 
 {
     dync__graph *to = dync__graph_new(g->name);
     dync__concrete c = {g->syms, value, true};
-    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
+    /* by index; the graph itself is other threads' too */
+    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);
     dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync__node *old = g->node.at[i];

@@ -9,6 +9,7 @@
 static const struct {
     const char *text;
     dync__param_type type;
+/* clang-format off */
 } dync__param_types[] = {
     {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
     {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
@@ -21,6 +22,7 @@ static const struct {
     {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
     {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
 };
+/* clang-format on */
 
 static const char *dync__schema_word(const char *p, const char **word, int *n)
 {

@@ -71,7 +71,8 @@ static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *
     for (int i = 0; i < l->n_out; i++) {
         const dync__lowered_out *o = &l->out[i];
         if (o->output == -2) out[i] = NULL;           /* not wanted */
-        else if (o->input < 0 && !storage[o->output]) dync__ref(out[i] = into[i]);      /* written where the caller wants it */
+        /* written where the caller wants it */
+        else if (o->input < 0 && !storage[o->output]) dync__ref(out[i] = into[i]);
         else if (!(out[i] = dync__inductor_output(l, i, in, storage))) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;

@@ -3,7 +3,8 @@
 #define DYNC__INDUCTOR_H
 #include "../aot/aot.h"
 
-typedef struct dync__lowered_out { int input; int output; uint8_t dtype; uint16_t device; dync__layout lay; } dync__lowered_out; /* input >= 0: an alias of that input; else a tensor on the plan's output */
+/* input >= 0: an alias of that input; else a tensor on the plan's output */
+typedef struct dync__lowered_out { int input; int output; uint8_t dtype; uint16_t device; dync__layout lay; } dync__lowered_out;
 typedef struct dync__lowered {
     dync__arena arena;
     dync__plan *plan;
@@ -17,7 +18,8 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used, const
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
 DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
-DYNC__FN int dync__graph_device(const dync__graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
+/* where every node is, apart from 0-dim inputs in main memory; -1: on several */
+DYNC__FN int dync__graph_device(const dync__graph *);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */

@@ -19,7 +19,7 @@ DYNC__FN int dync__graph_device(const dync__graph *g)
     return cpu && device != DYNC_CPU ? -1 : device;
 }
 
-/* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
+/* ---- new values of inputs -------------------------------------------------------------------- */
 /* For each node on whose memory the argument lies: read at `at`. The parts of a joined concatenation are read where it would be. */
 static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last)
 {
@@ -75,7 +75,7 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
     return DYNC_OK;
 }
 
-/* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
+/* ---- which slots leave ----------------------------------------------------------------------- */
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 {
     for (int i = 0; i < w->g->node.n; i++) {
@@ -90,7 +90,7 @@ static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
     return DYNC_OK;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out, dync__operand *operand, int *n_operands)
 {
     for (int i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
     return DYNC_OK;
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync__lowered *l)
 {
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];

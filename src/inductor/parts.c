@@ -57,7 +57,8 @@ static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__l
 
 DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
 {
-    int written = -1;                    /* the last node that writes what is there: a part must be read before it */
+    /* the last node that writes what is there: a part must be read before it */
+    int written = -1;
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
     for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
         const dync__node *n = w->g->node.at[i];

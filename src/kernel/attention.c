@@ -59,7 +59,7 @@ static char *dync__att_at(const dync__att *a, const dync__operand *o, int64_t un
     return (char *)dync__operand_at(o, a->data[o - a->call->operand]) + at * dync__dtype_info(o->dtype)->bytes;
 }
 
-/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
+/* ---- the pieces ------------------------------------------------------------------------------ */
 
 /* Which of the twelve: a full block or what is left of it, in queries and keys; with or without a mask. */
 static int dync__att_piece(const dync__att *a, int64_t rows, int64_t columns, bool masked)
@@ -213,7 +213,9 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
     const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
     int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     bool ok = c->n == n + (c->attr[2] >= 0) && c->attr[2] < c->n && d >= 0 && k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
-    DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f', "query, key and value of floats"));
+    DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f', "query, key "
+                                                                                   "and value of "
+                                                                                   "floats"));
     int64_t L = q->lay.shape[d], E = q->lay.shape[d + 1], S = k->lay.shape[d], V = v->lay.shape[d + 1];
     ok = dync__att_is(k, q, q->dtype, S, E) && dync__att_is(v, q, q->dtype, S, V) && dync__att_is(q + 3, q, q->dtype, L, V) &&
          dync__att_is(q + 4, q, wide, L, -1);
@@ -221,7 +223,9 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
                     dync__att_is(q + 6, q, q->dtype, S, E) && dync__att_is(q + 7, q, q->dtype, S, V);
     const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
     if (mask) ok = ok && !c->attr[0] && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
-    return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], value [.., S, V] and what belongs to them");
+    return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], "
+                                                         "value [.., S, V] and what belongs to "
+                                                         "them");
 }
 
 static int64_t dync__att_room(const dync__att *a, bool grad);
@@ -251,7 +255,7 @@ DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c)
     return dync__att_product_piece(&a, &c->piece[8]);
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* A matrix as gemm takes it. */
 typedef struct dync__att_matrix { char *at; int64_t row, col; } dync__att_matrix;

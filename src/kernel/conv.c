@@ -22,7 +22,8 @@ enum { DYNC__CONV_PLANE = 64, DYNC__CONV_PLANES = 3 << 19, DYNC__CONV_WEIGHTS = 
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
 
 typedef struct dync__conv {
-    int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
+    /* gc, go: channels of a group */
+    int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go;
     int64_t block, bytes;              /* output rows unrolled at a time; of an element */
     bool pointwise, direct;            /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
@@ -67,7 +68,7 @@ static bool dync__conv_is_pixels(const dync__conv *v) { return v->pointwise && v
 
 enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 
-/* ---- columns --------------------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to)
@@ -178,7 +179,7 @@ static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int
     return (char *)base + planes * plane * v->bytes;
 }
 
-/* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
+/* ---- one channel per group, no columns ------------------------------------------------------- */
 
 /* One row of the output and one of the window. Where the stride is 1, the middle of gw = x gy, which every window element covers, goes by
  * whole lines to gemm's pieces. */
@@ -244,7 +245,7 @@ DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const ch
         }
 }
 
-/* ---- one group of one image -------------------------------------------------------------------------------------------------- */
+/* ---- one group of one image ------------------------------------------------------------------ */
 
 DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows)
 {
@@ -325,7 +326,7 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
     }
 }
 
-/* ---- parts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
 {
@@ -353,7 +354,8 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
     int threads = dync__pool_threads();
     bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
     bool all = v->done && !apart;
-    if (all) v->done = NULL;              /* gemm uses the threads itself, and so does what follows */
+    /* gemm uses the threads itself, and so does what follows */
+    if (all) v->done = NULL;
     if (dync__conv_is_pixels(v) && !v->gw) dync__conv_pixels(v);
     else if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
     else dync__conv_part(v, 0, 1);
@@ -361,7 +363,7 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
     return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
@@ -374,7 +376,8 @@ DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__opera
     DYNC__TRY(dync__kcall_expect(c, xs[1] == ws[1] * a[6] && ws[0] % a[6] == 0 && ys[0] == xs[0] && ys[1] == ws[0], "channels that agree"));
     for (int d = 0; d < 2; d++) {
         int64_t reach = xs[2 + d] + 2 * a[2 + d] - a[4 + d] * (ws[2 + d] - 1) - 1;
-        DYNC__TRY(dync__kcall_expect(c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a[d] + 1), "the result's size to follow from the others"));
+        DYNC__TRY(dync__kcall_expect(c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a[d] + 1), "the result's size to follow from "
+                                                                                                         "the others"));
     }
     return DYNC_OK;
 }

@@ -13,8 +13,10 @@
 
 enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192, DYNC__CJ_NEAR = 16 * 1024 /* bytes of the result that are told of at once */ };
 
-typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
-typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
+/* displacement; number in the window */
+typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;
+/* tiles of one code; [1]: fewer blocks */
+typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;
 typedef struct dync__cj_phase {
     int64_t jh, jw, oy, ox, weights;     /* places; the first one in out; where its packed weights begin */
     int n_taps;
@@ -47,21 +49,24 @@ struct dync__cj {
     int64_t h, w, oh, ow, isy, isx, osy, osx;/* of what goes in and comes out */
     int64_t lo_y, lo_x, hi_y, wide;          /* rim above and left; the farthest tap below; width with rim */
     int64_t rows, chunks, rows_in;           /* output rows of a job, input rows it needs */
-    int64_t in_pixel, in_row, in_block, out_row, out_block, pack;   /* bytes; floats of packed weights */
+    /* bytes; floats of packed weights */
+    int64_t in_pixel, in_row, in_block, out_row, out_block, pack;
     dync__cj_phase *phase;
     dync__ccode move[2][3];                  /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
     int64_t outer, all;                      /* WEIGHT: times the lists are gone through for a block of channels; their places */
     struct { dync__ccode code[2]; int first, P; } list[DYNC__CJ_LISTS];
-    struct {                                 /* m x m places from n x n transformed ones; m 0: not so */
+    /* m x m places from n x n transformed ones; m 0: not so */
+    struct {
         int m, n;
         int64_t across, tiles;               /* of a line; of a job */
         int64_t in, out, weights;            /* from one transformed element to the next: bytes, bytes, floats */
-        dync__ccode in_code, weight_code, out_code[4];   /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
+        /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
+        dync__ccode in_code, weight_code, out_code[4];
         dync__cj_run_of run[2];
     } wino;
 };
 
-/* ---- planes and blocks ---------------------------------------------------------------------------------------------------------- */
+/* ---- planes and blocks ----------------------------------------------------------------------- */
 
 /* n pixels of c <= V channels; planes `plane` floats apart. */
 static void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int64_t plane, float *block, int64_t n, int64_t c)
@@ -132,7 +137,7 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
         }
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 DYNC__RARE static dync__ctile dync__cj_tile(const dync__cj *v)
 {
@@ -248,7 +253,8 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     v->isa = dync__conv_isa();
     v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go, in = gradient ? go : gc;
-    bool half = (out + 15) % 16 < 8 && out <= 40 && (in < 8 || (in + 7) / 8 * 6 < (in < 16 ? in : (in + 15) / 16 * 16)) && !v->depthwise && !v->form.in_blocks && !v->form.out_blocks;      /* 17 .. 24: three vectors of 8, not two of 16 */
+    /* 17 .. 24: three vectors of 8, not two of 16 */
+    bool half = (out + 15) % 16 < 8 && out <= 40 && (in < 8 || (in + 7) / 8 * 6 < (in < 16 ? in : (in + 15) / 16 * 16)) && !v->depthwise && !v->form.in_blocks && !v->form.out_blocks;
     v->V = v->isa == 2 && out > 8 && !half ? 16 : out > 4 ? 8 : 4;
     v->op = v->what == DYNC__CJ_WHERE ? DYNC__CT_WHERE : v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
@@ -271,7 +277,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     v->osx = gradient ? s->sx : 1;
 }
 
-/* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
+/* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2
  * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix product with its
  * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide)
@@ -311,10 +317,12 @@ DYNC__RARE static bool dync__cj_wino_open(dync__cj *v)
     v->wino.n = (int)n;
     v->wino.across = across;
     int64_t rows = DYNC__MIN(DYNC__MAX(ROOM / line, (FEW + across - 1) / across), down);
-    rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);       /* as many in each job */
+    /* as many in each job */
+    rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);
     v->rows = rows * m;
     v->wino.tiles = rows * across;
-    v->wino.in = (v->icb * v->wino.tiles + 1) * v->V * 4;        /* + 1: elements do not meet in one set of the cache */
+    /* + 1: elements do not meet in one set of the cache */
+    v->wino.in = (v->icb * v->wino.tiles + 1) * v->V * 4;
     v->wino.out = (v->ocb * v->wino.tiles + 1) * v->V * 4;
     v->wino.weights = v->pack / 9;
     v->pack = v->wino.weights * n * n;
@@ -368,7 +376,8 @@ DYNC__RARE static bool dync__cj_rows(dync__cj *v)
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     int64_t threads = dync__pool_threads();
     if (v->chunks > 1 && v->s.n * v->groups < threads) v->chunks = (v->chunks + threads - 1) / threads * threads;
-    if (!v->wino.m) v->rows = DYNC__MAX((v->oh + v->chunks - 1) / v->chunks, 1);      /* of one length: threads end together */
+    /* of one length: threads end together */
+    if (!v->wino.m) v->rows = DYNC__MAX((v->oh + v->chunks - 1) / v->chunks, 1);
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
@@ -476,7 +485,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     return v;
 }
 
-/* ---- weights ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 /* Block b of out channels and block a of in channels of a group, between where the layer has them and a table [in channel, window
  * element][V]. Depthwise: g is the block. */
@@ -532,7 +541,7 @@ DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *t
     return true;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct dync__cj_work {
     const dync__cj *v;
@@ -812,7 +821,8 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
-    for (int k = 0; forward && k <= v->after.n_operands; k++) {      /* vectors of channels, in whole blocks */
+    /* vectors of channels, in whole blocks */
+    for (int k = 0; forward && k <= v->after.n_operands; k++) {
         const float *from = k ? d->after[k - 1] : d->bias;
         int64_t step = k ? v->after.step[k - 1] : 1;
         float *to = padded + k * line;
@@ -831,7 +841,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }
 
-/* ---- the weight gradient --------------------------------------------------------------------------------------------------------------- */
+/* ---- the weight gradient --------------------------------------------------------------------- */
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
 DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts)

@@ -21,7 +21,7 @@ enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory 
 enum { DYNC__GEMM_STACK = 16384 };
 #endif
 
-/* ---- packing ------------------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_, int64_t lines, int64_t line_step, int64_t k,
                                     int64_t k_step)
@@ -69,7 +69,7 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
                                DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* fix: tiles are written down instead of run. */
 typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
@@ -79,7 +79,8 @@ struct dync__gemm_fixed {
     int n;                             /* more than there is room for: none */
     int type;
     int64_t packs, lines, line;        /* b lies along k, so many steps of so many lines: into dense rows first */
-    struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];     /* a, b, c, d as distances from dync__gemm_origin */
+    /* a, b, c, d as distances from dync__gemm_origin */
+    struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];
 };
 static char dync__gemm_origin[1];
 
@@ -194,7 +195,7 @@ static void dync__gemm_dots(const dync__gemm *g)
     }
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b.
  * a NULL: where it lies. */
@@ -263,7 +264,7 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
     return true;
 }
 
-/* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
@@ -421,7 +422,8 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
         g->done = NULL;
         g->packed = NULL;
     }
-    if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);     /* sums along rows of b begin in c */
+    /* sums along rows of b begin in c */
+    if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
     double work = (double)g->m * (double)g->n * (double)g->k;
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g);

@@ -31,32 +31,40 @@ DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_
 typedef struct dync__kcall_row {
     const char *name;
     dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */
-    dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);  /* data[i]: base of operand i's slot */
+    /* data[i]: base of operand i's slot */
+    dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);
     bool any_device;                         /* run takes memory of any device */
 } dync__kcall_row;
-/*   name                     operands and attributes (every layout may be strided; dtypes f32 f64 and by way of f32 f16 bf16; integers where said) */
-#define DYNC__KERNELS(X)                                                                                                                        \
-    X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */                              \
-    X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */                               \
-    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups winograd */               \
-    X(conv2d_grad_input)     /* gy, w, gx; the same attr */                                                                                       \
-    X(conv2d_grad_weight)    /* x, gy, gw; the same attr */                                                                                       \
-    X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */                                                      \
-    X(max_pool2d_grad)       /* gy, index, gx */                                                                                                  \
-    X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */                                                 \
-    X(avg_pool2d_grad)       /* gy, gx; the same attr */                                                                                          \
-    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */                                                                     \
-    X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
-    X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
-    X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
-    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
-    X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */                                       \
-    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */                                                               \
-    X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums [B.., L], mask [B.., L, S] maybe; */      \
-                             /* attr: causal, fast, place of the mask or -1, bits of the scale */                                               \
-    X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */                                        \
-    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */                                      \
+/*   name                     operands and attributes (every layout may be strided; dtypes f32 f64 and by way of f32
+ *                            f16 bf16; integers where said) */
+/* clang-format off */
+#define DYNC__KERNELS(X) \
+    X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers */ \
+                             /* too */ \
+    X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
+    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 */ \
+                             /* dilation2 groups winograd */ \
+    X(conv2d_grad_input)     /* gy, w, gx; the same attr */ \
+    X(conv2d_grad_weight)    /* x, gy, gw; the same attr */ \
+    X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */ \
+    X(max_pool2d_grad)       /* gy, index, gx */ \
+    X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */ \
+    X(avg_pool2d_grad)       /* gy, gx; the same attr */ \
+    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */ \
+    X(sort)                  /* x, values, indices i64; attr: dim descending stable */ \
+    X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added */ \
+                             /* (fattr[0]: alpha) */ \
+    X(scatter_add)           /* base, index i64, source, out; attr: dim */ \
+    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */ \
+    X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */ \
+    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */ \
+    X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
+                             /* [B.., L], mask [B.., L, S] maybe; */ \
+                             /* attr: causal, fast, place of the mask or -1, bits of the scale */ \
+    X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */ \
+    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */ \
     X(rnn_layer_grad)        /* the same */
+/* clang-format on */
 /* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H] (its gradient), the recurrent weight
  * [gates H, H] and bias, states at the start [N, H], outputs [L, N, H], the last c, what backward wants: c of every step (GRU: the state's
  * share of n) and the gates; incoming gradients of outputs and c, gradients of the states at the start. */

@@ -95,7 +95,7 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
     step[1] = dense[!turned];
 }
 
-/* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
+/* ---- pairs of bf16, fours of bytes ----------------------------------------------------------- */
 
 /* bytes, a multiple of 4. */
 DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
@@ -146,7 +146,7 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
 }
 
-/* ---- integers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
 #define DYNC__MM_INTEGERS(T, name)                                                                   \
@@ -214,9 +214,10 @@ static void dync__mm_done(void *user, int64_t begin, int64_t end)
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
 }
 
-/* ---- by way of scratch -------------------------------------------------------------------------------------------------------- */
+/* ---- by way of scratch ----------------------------------------------------------------------- */
 
-static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }      /* in words */
+/* in words */
+static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }
 
 /* Rows that are converted at a time: what they need beside b stays in the cache. */
 static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
@@ -344,7 +345,7 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
 }
 
-/* ---- b packed once ------------------------------------------------------------------------------------------------------- */
+/* ---- b packed once --------------------------------------------------------------------------- */
 
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept. Written or new: the second run in a row
  * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
@@ -483,7 +484,7 @@ static dync_status dync__mm_run(dync__mm *g)
     return g->status;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* d of addmm as gemm takes it. */
 DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
@@ -546,10 +547,12 @@ DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 
 DYNC__RARE DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the result a matrix"));
+    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the "
+                                                                              "result a matrix"));
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     DYNC__TRY(dync__kcall_expect(c, bias->lay.ndim == 2 && bias->lay.shape[0] == y->lay.shape[0] && bias->lay.shape[1] == y->lay.shape[1] &&
-                                        bias->dtype == y->dtype, "a bias of the result's shape and dtype"));
+                                        bias->dtype == y->dtype, "a bias of the result's shape "
+                                                                 "and dtype"));
     return dync__mm_check(c);
 }
 

@@ -16,12 +16,13 @@ DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 
 DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot)
 {
-    return o->lay.offset ? (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes : slot;    /* an empty one may have no memory */
+    /* an empty one may have no memory */
+    return o->lay.offset ? (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes : slot;
 }
 
 DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
 
-/* ---- copying ----------------------------------------------------------------------------------------------------------- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step)
 {
@@ -140,7 +141,7 @@ DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void 
     return status;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes)
 {
@@ -188,7 +189,7 @@ DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const vo
     else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what)
 {

@@ -7,12 +7,17 @@
 typedef struct dync__dense { void *data, *copy; size_t bytes; int dtype; } dync__dense;
 DYNC__FN int64_t dync__operand_numel(const dync__operand *);
 DYNC__FN void *dync__operand_at(const dync__operand *, void *slot);                 /* element 0 */
-DYNC__FN int dync__operand_working(int dtype);                                      /* F32 for the half floats, else itself */
-DYNC__FN void dync__dense_strides(const dync__operand *, int64_t *stride);           /* of it as a dense array, in elements */
+/* F32 for the half floats, else itself */
+DYNC__FN int dync__operand_working(int dtype);
+/* of it as a dense array, in elements */
+DYNC__FN void dync__dense_strides(const dync__operand *, int64_t *stride);
 DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype, dync__dense *out);
-DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
-DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */
-DYNC__FN void dync__dense_drop(dync__dense *);                                      /* frees without writing; NULL data allowed */
+/* contents undefined */
+DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);
+/* after dense_out: writes the copy back; frees */
+DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *);
+/* frees without writing; NULL data allowed */
+DYNC__FN void dync__dense_drop(dync__dense *);
 /* The first n operands, halves as f32: `ins` are read, the rest written. end: writes copies back where status is DYNC_OK, frees; returns it. */
 DYNC__FN dync_status dync__dense_all(const dync__kcall *, int n, int ins, void *const *data, dync__dense *);
 DYNC__FN dync_status dync__dense_end(const dync__kcall *, int n, int ins, void *const *data, dync__dense *, dync_status status);
@@ -28,7 +33,8 @@ DYNC__FN bool dync__piece_begin(dync__piece *, const char *name, int n_outer, in
 DYNC__FN int dync__piece_buf(dync__piece *, int dtype, int mode);
 DYNC__FN int dync__piece_load(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane);
 DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane, int value);
-DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);              /* compiles; frees what begin took */
+/* compiles; frees what begin took */
+DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);
 /* dync__gemm_f32 or dync__gemm_f64 */
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
                             int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate);

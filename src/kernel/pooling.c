@@ -141,14 +141,16 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->px = a[5];
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows)
 {
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
-    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
-    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL, "one dtype of numbers"));
+    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 "
+                                                                      "or more"));
+    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL, "one dtype of "
+                                                                                   "numbers"));
     for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }
@@ -180,7 +182,8 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
 /* Nobody reads the index: its operand is left out. */
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
+    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive "
+                                                                                                  "dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 3) DYNC__TRY(dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]));
     dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE, c->attr[6], c->attr[7]);

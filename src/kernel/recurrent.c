@@ -59,7 +59,7 @@ static void dync__rnn_copy(const dync__rnn *r, int role, bool out, void *dense, 
     else dync__copy_elements(2, shape, dense, dense_dtype, stride, r->at[role], r->dtype, mine);
 }
 
-/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
+/* ---- the pieces ------------------------------------------------------------------------------ */
 
 typedef struct dync__rnn_piece { dync__piece p; const dync__rnn *r; int type; } dync__rnn_piece;
 
@@ -91,7 +91,8 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     int64_t H = r->hidden, W = r->width;
     if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
     dync__lb *b = &x.p.b;
-    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;    /* 3.5 ULP behind a sum of H products in F32 */
+    /* 3.5 ULP behind a sum of H products in F32 */
+    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN), hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN), h = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT);
     int c = r->gates == DYNC__RNN_LSTM ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
@@ -178,7 +179,7 @@ static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out
     return dync__piece_end(&x.p, out);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one as it is stored. */
 static int64_t dync__rnn_room(const dync__rnn *r) { return r->width * r->hidden + r->n * (r->width + 3 * r->hidden); }
@@ -208,7 +209,8 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must, dync_status 
     dync__rnn_open(&r, c, NULL);
     ok = dync__rnn_fits(&r);
     for (int i = 0; i < DYNC__RNN_ROLES; i++) ok = ok && (!(must >> i & 1) || dync__rnn_operand(c, i));
-    DYNC__TRY(dync__kcall_expect(c, ok, "input [L, N, G], weights [G, H] and states [N, H] that belong together"));
+    DYNC__TRY(dync__kcall_expect(c, ok, "input [L, N, G], weights [G, H] and states [N, H] that "
+                                        "belong together"));
     c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
     return piece(&r, &c->piece[0]);
 }

@@ -16,7 +16,9 @@ typedef struct dync__scatter {
     const char *base;                   /* dense as out: what goes into its place first; out itself: it is there */
     int dtype, kind, split;             /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that parts cut, -1: none */
     bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from, char *to);
-    int64_t dim, size, step, every, each;   /* size, step: of out along dim; every: from index to index along a line; each: of the dim split, in a part */
+    /* size, step: of out along dim; every: from index to index along a line; each: of the dim
+     * split, in a part */
+    int64_t dim, size, step, every, each;
     double scale;
     char *sums;                         /* of halves, `room` bytes for each part; NULL: out holds the sums */
     size_t room;
@@ -217,7 +219,7 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
     return status;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
@@ -230,7 +232,8 @@ DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
         int64_t whole = out->lay.shape[d];
         ok = base->lay.shape[d] == whole && walked[d] <= source->lay.shape[d] && (d == dim || (slices ? walked[d] == whole : walked[d] <= whole));
     }
-    return dync__kcall_expect(c, ok, "base, index, source and result of one rank and sizes that fit, one dtype, an index of I64");
+    return dync__kcall_expect(c, ok, "base, index, source and result of one rank and sizes that "
+                                     "fit, one dtype, an index of I64");
 }
 
 #define DYNC__SCATTER_ROW(name, kind)                                                                                                                     \
@@ -240,7 +243,7 @@ DYNC__SCATTER_ROW(scatter, 0)
 DYNC__SCATTER_ROW(scatter_add, 1)
 DYNC__SCATTER_ROW(index_add, 2)
 
-/* ---- what loops read by ------------------------------------------------------------------------------------------------------------ */
+/* ---- what loops read by ---------------------------------------------------------------------- */
 
 /* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
 DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
@@ -251,7 +254,8 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN), to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
     int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
-    int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1)); /* the sign of either says it */
+    /* the sign of either says it */
+    int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1));
     p.b.section = 2;
     dync__piece_store(&p, to, 0, 0, 0, least);
     return dync__piece_end(&p, &c->piece[0]);

@@ -7,7 +7,8 @@
 #include "../dync.in.h"
 #include "operand.h"
 
-typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
+/* of a dense array around dim */
+typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;
 
 static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
 {
@@ -23,10 +24,11 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 2, "x and y"); }
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
-    return (void)data, (void)scratch, dync__kcall_expect(c, false, "a device that has a text for it");
+    return (void)data, (void)scratch, dync__kcall_expect(c, false, "a device that has a text for "
+                                                                   "it");
 }
 
-/* ---- sort ------------------------------------------------------------------------------------------------------------------- */
+/* ---- sort ------------------------------------------------------------------------------------ */
 
 typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
 
@@ -146,8 +148,10 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
         for (int d = 0; d < x->ndim; d++)
             DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->ndim && c->operand[i].lay.shape[d] == (d == c->attr[0] ? values : x)->shape[d] &&
                                          values->shape[d] <= x->shape[d], "operands of one shape"));
-    c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
-    return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype and an I64 index");
+    /* of a line; at most */
+    c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);
+    return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype "
+                                                                                                                "and an I64 index");
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)

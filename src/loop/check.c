@@ -35,14 +35,15 @@ static bool dync__check_is_float(int type)
     return type == DYNC_F32 || type == DYNC_F64;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const char *dync__check_reduce(const dync__inst *in, int operand)
 {
     if (in->imm.i < DYNC__R_SUM || in->imm.i > DYNC__R_ARGMIN) return "no such reduction";
     if (!(in->section & 1)) return "a reduction stands in a phase";
     bool logical = in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL;
-    if (logical != (operand == DYNC_BOOL)) return "any and all take BOOL, the other reductions numbers";
+    if (logical != (operand == DYNC_BOOL)) return "any and all take BOOL, the other reductions "
+                                                  "numbers";
     return in->type == dync__reduce_type((int)in->imm.i, operand) ? NULL : "the wrong result type";
 }
 
@@ -50,14 +51,16 @@ static const char *dync__check_wrap(const dync__inst *in, int operand)
 {
     int64_t t = in->imm.i;
     if (t < DYNC_F32 || t > DYNC_BOOL) return "no such storage dtype";
-    if (in->type != operand || dync__dtype_info((int)t)->compute != operand || t == operand) return "the wrong storage dtype";
+    if (in->type != operand || dync__dtype_info((int)t)->compute != operand || t == operand) return "the wrong storage "
+                                                                                                    "dtype";
     return NULL;
 }
 
 static const char *dync__check_const(const dync__inst *in)
 {
     if (in->type == DYNC_BOOL && in->imm.i != 0 && in->imm.i != 1) return "a BOOL is 0 or 1";
-    if (in->type == DYNC_I32 && in->imm.i != (int64_t)(int32_t)in->imm.i) return "the constant does not fit I32";
+    if (in->type == DYNC_I32 && in->imm.i != (int64_t)(int32_t)in->imm.i) return "the constant "
+                                                                                 "does not fit I32";
     return NULL;
 }
 
@@ -85,15 +88,22 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
         int index = in->prim == DYNC__P_loadx ? t[0] : in->prim == DYNC__P_storex ? t[1] : DYNC_I64;
         if (index != DYNC_I64) return "an element index is I64";
         if (in->type != compute) return "the type is not the compute type of the buffer's dtype";
-        return dync__inst_has_value(in) || t[0] == compute ? NULL : "the stored value is not of the buffer's compute type";
+        return dync__inst_has_value(in) || t[0] == compute ? NULL : "the stored value is not of "
+                                                                    "the buffer's compute type";
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
-    case DYNC__P_scan: return in->section & 1 && in->type == t[0] ? NULL : "a scan stands in a phase and has its operand's type";
+    case DYNC__P_scan: return in->section & 1 && in->type == t[0] ? NULL : "a scan stands in a "
+                                                                           "phase and has its "
+                                                                           "operand's type";
     case DYNC__P_random:
         if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
-        return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";
+        return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 "
+                                                                           "number and a float "
+                                                                           "result";
     case DYNC__P_select:
-        return t[0] == DYNC_BOOL && t[1] == t[2] && in->type == t[1] ? NULL : "expected BOOL and two operands of its type";
+        return t[0] == DYNC_BOOL && t[1] == t[2] && in->type == t[1] ? NULL : "expected BOOL and "
+                                                                              "two operands of "
+                                                                              "its type";
     case DYNC__P_cast: return dync__check_letter(in->type) != '?' ? NULL : "not a compute type";
     case DYNC__P_bitcast: return dync__check_bitcast(t[0], in->type);
     case DYNC__P_wrap: return dync__check_wrap(in, t[0]);
@@ -105,13 +115,14 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
     return NULL;
 }
 
-/* ---- sections and memory --------------------------------------------------------------------------------- */
+/* ---- sections and memory --------------------------------------------------------------------- */
 
 static const char *dync__check_visible(const dync__inst *arg, int section)
 {
     if (!dync__inst_has_value(arg)) return "a store has no value";
     bool row_value = !(arg->section & 1);
-    if (arg->prim == DYNC__P_reduce && arg->section == section) return "a reduction's result is used in its own phase";
+    if (arg->prim == DYNC__P_reduce && arg->section == section) return "a reduction's result is "
+                                                                       "used in its own phase";
     if (row_value || arg->section == section || arg->prim == DYNC__P_reduce || (section & 1)) return NULL;
     return "row code uses a value of a phase";
 }
@@ -148,10 +159,15 @@ static const char *dync__check_memory(const dync__kernel *k, const dync__inst *i
 {
     bool reads = in->prim == DYNC__P_load || in->prim == DYNC__P_loadx, writes = !dync__inst_has_value(in);
     bool has_access = reads || writes || in->prim == DYNC__P_index;
-    if ((reads || writes) != (in->buf >= 0) || in->buf >= k->buf.n) return "a buffer is missing or not expected";
-    if (has_access != (in->access >= 0) || in->access >= k->access.n) return "an access is missing or not expected";
-    if (reads && !(k->buf.at[in->buf].mode & DYNC__BUF_IN)) return "a load from a buffer that is no input";
-    if (writes && !(k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return "a store to a buffer that is no output";
+    if ((reads || writes) != (in->buf >= 0) || in->buf >= k->buf.n) return "a buffer is missing "
+                                                                           "or not expected";
+    if (has_access != (in->access >= 0) || in->access >= k->access.n) return "an access is "
+                                                                             "missing or not "
+                                                                             "expected";
+    if (reads && !(k->buf.at[in->buf].mode & DYNC__BUF_IN)) return "a load from a buffer that is "
+                                                                   "no input";
+    if (writes && !(k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return "a store to a buffer that "
+                                                                     "is no output";
     return has_access ? dync__check_access(k, in) : NULL;
 }
 

@@ -8,7 +8,7 @@
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- bits -------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 static uint32_t dync__eval_bits32(float x)
 {
@@ -47,7 +47,7 @@ DYNC__FN bool dync__has_fma(void)
 #endif
 }
 
-/* ---- the primitives by compute type ------------------------------------------------------------------- */
+/* ---- the primitives by compute type ---------------------------------------------------------- */
 
 static float dync__eval_f32_op(int prim, float a, float b, float c)
 {

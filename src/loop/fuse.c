@@ -57,7 +57,7 @@ static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
     for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
 }
 
-/* ---- reads and writes ------------------------------------------------------------------- */
+/* ---- reads and writes ------------------------------------------------------------------------ */
 
 static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
 {
@@ -99,7 +99,8 @@ static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x
 {
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
-    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true; /* elements of another size */
+    /* elements of another size */
+    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true;
     if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
         y->prim == DYNC__P_storex)
         return true;
@@ -174,7 +175,7 @@ static bool dync__fuse_needed(void *user, int32_t id)
     return dync__fuse_read_later(g, id);
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* Does the set have a member below i? */
 static bool dync__fuse_back(const dync__fuse_set *s, int i)
@@ -269,7 +270,7 @@ static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel 
     dync__fuse_changed(g, i);
 }
 
-/* ---- merging ---------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
 {
@@ -337,7 +338,7 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
     return changed;
 }
 
-/* ---- inlining --------------------------------------------------------------------------- */
+/* ---- inlining -------------------------------------------------------------------------------- */
 
 /* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
  * results; broadcast: its loads are of few elements. */
@@ -456,7 +457,8 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (!rest) return false;
     g->node[i].step.k = rest;
     g->node[i].dead = rest->inst.n == 0;
-    return dync__fuse_relink(g, true) || !(g->job.no_memory = true); /* what i reads stays until every reader */
+    /* what i reads stays until every reader */
+    return dync__fuse_relink(g, true) || !(g->job.no_memory = true);
 }
 
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
@@ -478,7 +480,7 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
     return changed;
 }
 
-/* ---- one window, and all of them -------------------------------------------------------- */
+/* ---- one window, and all of them ------------------------------------------------------------- */
 
 /* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die too. */
 static bool dync__fuse_prepare(dync__fuse_graph *g)

@@ -35,7 +35,7 @@ typedef struct dync__fuse_frame {
     dync__index_map map[DYNC__FUSE_MAPS];
 } dync__fuse_frame;
 
-/* ---- fuse_map.c ------------------------------------------------------------------------- */
+/* ---- fuse_map.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
 DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
 /* An access of the host over its split loops; one of the guest over the host's loops. */
@@ -56,7 +56,7 @@ DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t 
 DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
                                    int n2, const int64_t *extent2);
 
-/* ---- fuse_merge.c ----------------------------------------------------------------------- */
+/* ---- fuse_merge.c ---------------------------------------------------------------------------- */
 /* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
  * of its indices. */
 typedef struct dync__fuse_traits {

@@ -230,7 +230,8 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         }
         return next == size;
     }
-    for (int left = h1 - h0; left > 0; left--) { /* each loop's step is the size of all smaller ones */
+    /* each loop's step is the size of all smaller ones */
+    for (int left = h1 - h0; left > 0; left--) {
         int found = -1;
         for (int h = h0; h < h1 && found < 0; h++)
             if (nest->extent[h] > 1 && linear[h] == next) found = h;
@@ -242,7 +243,7 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
     return next == size;
 }
 
-/* ---- accesses --------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent)
 {

@@ -34,7 +34,7 @@ DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
     return dync__fuse_size(k->extent, 0, k->n_dims);
 }
 
-/* ---- what a kernel is ------------------------------------------------------------------- */
+/* ---- what a kernel is ------------------------------------------------------------------------ */
 
 /* Does store i order the indices of its own kernel? */
 static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
@@ -94,7 +94,7 @@ static bool dync__fuse_order_matters(const dync__kernel *k)
     return false;
 }
 
-/* ---- items ------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
 {
@@ -152,7 +152,7 @@ static void dync__fuse_forward(dync__fuse_job *job, int load, int value)
     item->in.origin = origin;
 }
 
-/* ---- dependences between the two -------------------------------------------------------- */
+/* ---- dependences between the two ------------------------------------------------------------- */
 
 /* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to be had.
  */
@@ -218,7 +218,7 @@ static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
     return true;
 }
 
-/* ---- dead stores and values ------------------------------------------------------------- */
+/* ---- dead stores and values ------------------------------------------------------------------ */
 
 static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i)
 {
@@ -250,7 +250,7 @@ static int dync__fuse_sweep(dync__fuse_job *job)
     return live;
 }
 
-/* ---- sections --------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
 {
@@ -387,7 +387,7 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
     return true;
 }
 
-/* ---- a kernel from the items ------------------------------------------------------------ */
+/* ---- a kernel from the items ----------------------------------------------------------------- */
 
 /* A store that jumps along the inner loops while a few rows lie side by side (three channels, last) belongs
  * in a nest of its own. Many rows side by side are what generators run as vectors. */
@@ -488,7 +488,7 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
     return dync__fuse_emit(job, &f->nest, k->name);
 }
 
-/* ---- merging on one domain -------------------------------------------------------------- */
+/* ---- merging on one domain ------------------------------------------------------------------- */
 
 typedef struct dync__fuse_roles {
     const dync__kernel *host, *guest;
@@ -546,7 +546,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]),
                          &r->guest->access.at[g->access]))
         return NULL;
-    bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim); /* what flips a scan's result */
+    /* what flips a scan's result */
+    bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim);
     if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place)) return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
@@ -605,7 +606,7 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
     return NULL;
 }
 
-/* ---- inlining through a map ------------------------------------------------------------- */
+/* ---- inlining through a map ------------------------------------------------------------------ */
 
 /* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the store, or
  * -1: none or no expression. */

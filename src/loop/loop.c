@@ -49,7 +49,7 @@ DYNC__FN int dync__reduce_type(int kind, int operand_type)
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;
 }
 
-/* ---- the kernel ----------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer, int n_dims, const int64_t *extent)
 {
@@ -105,7 +105,7 @@ DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t 
     return k->access.n - 1;
 }
 
-/* ---- sharing equal values ---------------------------------------------------------------------------- */
+/* ---- sharing equal values -------------------------------------------------------------------- */
 
 DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in)
 {
@@ -195,7 +195,7 @@ DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
     return k->inst.n - 1;
 }
 
-/* ---- one function per shape of instruction -------------------------------------------------------------- */
+/* ---- one function per shape of instruction --------------------------------------------------- */
 
 DYNC__FN int dync__lb_type(const dync__lb *b, int value)
 {

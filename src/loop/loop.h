@@ -31,30 +31,36 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
  * result: S same as operand, B BOOL, T imm_type. c: C expression over a b c for generators that print C (type-specific ones
  * are NULL and handled by name). */
 /*    name     args types    result */
-#define DYNC__PRIMS(X)                                                                                     \
-    X(const_,  0, "fdilb", 'T') /* imm.f or imm.i */                                                       \
-    X(index,   0, "l",     'T') /* linear form over the loops: access imm (offset + sum stride*loop), as I64 */ \
-    X(load,    0, "fdilb", 'T') /* buffer element at access; compute type of the buffer's dtype */          \
-    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements) */                      \
-    X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
-    X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
-    X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
-    X(scan,    1, "fdl",   'S') /* sum of a over the inner indices up to this one, a value at each of them; F32 adds up in F64 */ \
-    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
-    X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
-    X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
-    X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                    \
-    X(fma,     3, "fd",    'S') /* a*b + c, one rounding wherever the machine has FMA, two elsewhere */     \
-    X(neg,     1, "fdil",  'S') X(abs, 1, "fdil", 'S') X(sqrt, 1, "fd", 'S')                                \
+/* clang-format off */
+#define DYNC__PRIMS(X)                                                                                                \
+    X(const_,  0, "fdilb", 'T') /* imm.f or imm.i */                                                                  \
+    X(index,   0, "l",     'T') /* linear form over the loops: access imm (offset + sum stride*loop), as I64 */       \
+    X(load,    0, "fdilb", 'T') /* buffer element at access; compute type of the buffer's dtype */                    \
+    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements) */                                \
+    X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                                          \
+    X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                                  \
+    X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                                  \
+    X(scan,    1, "fdl",   'S') /* sum of a over the inner indices up to this one, a value at each of them; F32 */    \
+                                /* adds up in F64 */                                                                  \
+    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 */     \
+                                /* another uniform F64 (expand.c); result type T (F32 or F64) */                      \
+    X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                                         \
+    X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                                \
+    X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                              \
+    X(fma,     3, "fd",    'S') /* a*b + c, one rounding wherever the machine has FMA, two elsewhere */               \
+    X(neg,     1, "fdil",  'S') X(abs, 1, "fdil", 'S') X(sqrt, 1, "fd", 'S')                                          \
     X(floor,   1, "fd",    'S') X(ceil, 1, "fd", 'S') X(trunc, 1, "fd", 'S') X(rint, 1, "fd", 'S') /* half to even */ \
-    X(min,     2, "fdil",  'S') X(max, 2, "fdil", 'S') /* propagate NaN, as torch.minimum / maximum */      \
-    X(lt,      2, "fdilb", 'B') X(le, 2, "fdilb", 'B') X(eq, 2, "fdilb", 'B') X(ne, 2, "fdilb", 'B')        \
-    X(and_,    2, "ilb",   'S') X(or_, 2, "ilb", 'S') X(xor_, 2, "ilb", 'S') X(not_, 1, "ilb", 'S')         \
-    X(shl,     2, "il",    'S') X(shr, 2, "il", 'S') /* arithmetic */                                       \
-    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c; imm.i 1: a holds seldom (a hint for machine code) */                                                        \
-    X(cast,    1, "fdilb", 'T') /* value conversion between compute types; float to int truncates, saturates, NaN 0; to BOOL x != 0 */ \
-    X(bitcast, 1, "fdil",  'T') /* F32 <-> I32, F64 <-> I64 */                                              \
-    X(wrap,    1, "fi",    'S') /* imm.i = storage dtype: the value after a round trip through it (I16 I8 U8; F16 BF16) */
+    X(min,     2, "fdil",  'S') X(max, 2, "fdil", 'S') /* propagate NaN, as torch.minimum / maximum */                \
+    X(lt,      2, "fdilb", 'B') X(le, 2, "fdilb", 'B') X(eq, 2, "fdilb", 'B') X(ne, 2, "fdilb", 'B')                  \
+    X(and_,    2, "ilb",   'S') X(or_, 2, "ilb", 'S') X(xor_, 2, "ilb", 'S') X(not_, 1, "ilb", 'S')                   \
+    X(shl,     2, "il",    'S') X(shr, 2, "il", 'S') /* arithmetic */                                                 \
+    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c; imm.i 1: a holds seldom (a hint for machine code) */               \
+    X(cast,    1, "fdilb", 'T') /* value conversion between compute types; float to int truncates, saturates, NaN */  \
+                                /* 0; to BOOL x != 0 */                                                               \
+    X(bitcast, 1, "fdil",  'T') /* F32 <-> I32, F64 <-> I64 */                                                        \
+    X(wrap,    1, "fi",    'S') /* imm.i = storage dtype: the value after a round trip through it (I16 I8 U8; F16 */  \
+                                /* BF16) */
+/* clang-format on */
 enum {
 #define DYNC__X(name, args, types, result) DYNC__P_##name,
     DYNC__PRIMS(DYNC__X)
@@ -66,7 +72,8 @@ DYNC__FN const dync__prim_row *dync__prim_info(int prim);   /* names print witho
 /* argmax and argmin reduce a and give the I64 position in the linearised inner loops of the first extreme; NaN counts as extreme. */
 typedef enum { DYNC__R_SUM, DYNC__R_PROD, DYNC__R_MAX, DYNC__R_MIN, DYNC__R_ANY, DYNC__R_ALL, DYNC__R_ARGMAX, DYNC__R_ARGMIN } dync__reduce_kind;
 
-typedef struct dync__access { int64_t offset, stride[DYNC__LOOP_MAX_DIMS]; } dync__access;  /* elements; one stride per loop, 0 = constant along it */
+/* elements; one stride per loop, 0 = constant along it */
+typedef struct dync__access { int64_t offset, stride[DYNC__LOOP_MAX_DIMS]; } dync__access;
 
 typedef struct dync__inst {
     uint8_t prim, type;              /* type: compute dtype of the result (of the stored value for store) */
@@ -78,7 +85,8 @@ typedef struct dync__inst {
 } dync__inst;
 
 enum { DYNC__BUF_IN = 1, DYNC__BUF_OUT = 2 };            /* both: read and written (in place) */
-typedef struct dync__buf { int32_t id; uint8_t dtype, mode; const char *name; int64_t size; } dync__buf; /* id: plan slot; size in elements, for the check; -1 unknown */
+/* id: plan slot; size in elements, for the check; -1 unknown */
+typedef struct dync__buf { int32_t id; uint8_t dtype, mode; const char *name; int64_t size; } dync__buf;
 
 typedef struct dync__kernel {
     const char *name;
@@ -90,25 +98,33 @@ typedef struct dync__kernel {
     dync__arena *arena;                                   /* where the vectors grow */
     bool uses_random;
     bool failed;                                          /* sticky: memory ran out while building */
-    struct { int32_t head[64]; DYNC__VEC(int32_t) next; } share; /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
+    /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
+    struct { int32_t head[64]; DYNC__VEC(int32_t) next; } share;
 } dync__kernel;
 
-/* ---- builder (loop.c): appends to k in the current section; ids are never negative unless k->failed ------------------------------ */
+/* ---- builder (loop.c): appends to k in the current section; ids are never negative unless k->failed */
 typedef struct dync__lb { dync__kernel *k; int section; const char *origin; bool fast_math; } dync__lb;
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_outer, int n_dims, const int64_t *extent);
-DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size, const char *name); /* the same id again: modes are or-ed, same index */
-DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);      /* equal accesses are shared */
-DYNC__FN int dync__lb_op(dync__lb *, int prim, int a, int b, int c);      /* type by the row's rule; folds constants; common values are shared */
-DYNC__FN int dync__lb_f(dync__lb *, int type, double x);                   /* constant of F32 or F64 */
-DYNC__FN int dync__lb_i(dync__lb *, int type, int64_t x);                  /* constant of I32 I64 BOOL */
+/* the same id again: modes are or-ed, same index */
+DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size, const char *name);
+/* equal accesses are shared */
+DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);
+/* type by the row's rule; folds constants; common values are shared */
+DYNC__FN int dync__lb_op(dync__lb *, int prim, int a, int b, int c);
+/* constant of F32 or F64 */
+DYNC__FN int dync__lb_f(dync__lb *, int type, double x);
+/* constant of I32 I64 BOOL */
+DYNC__FN int dync__lb_i(dync__lb *, int type, int64_t x);
 DYNC__FN int dync__lb_load(dync__lb *, int buf, int access);
 DYNC__FN int dync__lb_loadx(dync__lb *, int buf, int access, int index);
 DYNC__FN int dync__lb_store(dync__lb *, int buf, int access, int value);
 DYNC__FN int dync__lb_storex(dync__lb *, int buf, int access, int value, int index);
-DYNC__FN int dync__lb_index(dync__lb *, int access);                       /* the access' number as I64 */
+/* the access' number as I64 */
+DYNC__FN int dync__lb_index(dync__lb *, int access);
 DYNC__FN int dync__lb_cast(dync__lb *, int a, int type);                   /* no-op where equal */
 DYNC__FN int dync__lb_bitcast(dync__lb *, int a, int type);
-DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);          /* no-op for dtypes that are their own compute type */
+/* no-op for dtypes that are their own compute type */
+DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);
 DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
 DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
@@ -117,16 +133,21 @@ DYNC__FN int dync__lb_type(const dync__lb *, int value);
  * section, and appends. across: values of earlier phases count as well. An instruction's section is the builder's. */
 DYNC__FN int dync__lb_add(dync__lb *, const dync__inst *);
 DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
-DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c);  /* no buffer, no immediate */
-DYNC__FN bool dync__inst_has_value(const dync__inst *);                    /* false for store and storex */
-DYNC__FN int dync__reduce_type(int kind, int operand_type);                /* I64 for argmax and argmin, else the operand's */
+/* no buffer, no immediate */
+DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c);
+/* false for store and storex */
+DYNC__FN bool dync__inst_has_value(const dync__inst *);
+/* I64 for argmax and argmin, else the operand's */
+DYNC__FN int dync__reduce_type(int kind, int operand_type);
 
-/* ---- eval.c: the meaning of every primitive, one value at a time ----------------------------------------------------------------------- */
-typedef union dync__scalar { int64_t i; double d; float f; } dync__scalar;  /* f for F32, d for F64, i else: I32 sign-extended, BOOL 0 or 1 */
+/* ---- eval.c: the meaning of every primitive, one value at a time ----------------------------- */
+/* f for F32, d for F64, i else: I32 sign-extended, BOOL 0 or 1 */
+typedef union dync__scalar { int64_t i; double d; float f; } dync__scalar;
 /* A pure primitive (arithmetic, compare, select, cast, bitcast, wrap): type is the result's, arg_type that of a (of b for select). */
 DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a, dync__scalar b, dync__scalar c, int64_t imm);
 DYNC__FN bool dync__prim_is_pure(int prim);
-DYNC__FN bool dync__has_fma(void);                                         /* whether `fma` rounds once on this machine */
+/* whether `fma` rounds once on this machine */
+DYNC__FN bool dync__has_fma(void);
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *);
 /* What it and tools/ir/eval.c are made of. */
 DYNC__INLINE uint64_t dync__eval_bits64(double x)
@@ -165,9 +186,12 @@ DYNC__INLINE dync__scalar dync__eval_f64(double x)
     return r;
 }
 
-/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
-#define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \
-    X(atan) X(sigmoid) X(erf) X(erfc) X(rsqrt)
+/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA */
+/* clang-format off */
+#define DYNC__VECMATH(X) \
+    X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) \
+    X(sinh) X(cosh) X(asin) X(acos) X(atan) X(sigmoid) X(erf) X(erfc) X(rsqrt)
+/* clang-format on */
 #define DYNC__X(name) DYNC__FN int dync__vm_##name(dync__lb *, int a);
 DYNC__VECMATH(DYNC__X)
 #undef DYNC__X
@@ -175,14 +199,18 @@ DYNC__FN int dync__vm_pow(dync__lb *, int a, int b);
 DYNC__FN int dync__vm_atan2(dync__lb *, int a, int b);
 DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b);       /* C's fmod, floats */
 
-/* ---- text and check ---------------------------------------------------------------------------------------------------------------- */
+/* ---- text and check -------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
-DYNC__DATA_DECL const char *const dync__reduce_names[8], *const dync__mode_names[4];  /* by kind, by mode: names in the text */
-DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                     /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
+/* by kind, by mode: names in the text */
+DYNC__DATA_DECL const char *const dync__reduce_names[8], *const dync__mode_names[4];
+/* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
+DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 
-/* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
-DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
-DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
+/* ---- passes ---------------------------------------------------------------------------------- */
+/* dead values, constant folding, CSE; keeps meaning to the bit */
+DYNC__FN void dync__kernel_simplify(dync__kernel *);
+/* merges adjacent loops where every access allows, drops extents of 1 */
+DYNC__FN void dync__kernel_collapse(dync__kernel *);
 /* expand.c: without primitives that generators do not have; stores_round: nor roundings that a store does anyway. k itself where nothing changes. NULL: no memory. */
 DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k, bool stores_round);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
@@ -195,8 +223,10 @@ DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_st
 /* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
-DYNC__FN int dync__cost_inst(const dync__inst *);                                  /* one addition is 1 */
-DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);             /* bytes of cache line used up per step */
+/* one addition is 1 */
+DYNC__FN int dync__cost_inst(const dync__inst *);
+/* bytes of cache line used up per step */
+DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 #endif

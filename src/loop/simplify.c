@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "loop.h"
 
-/* ---- constants --------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static const dync__inst *dync__fold_def(const dync__lb *b, int v)
 {
@@ -80,7 +80,7 @@ static int dync__fold_constants(dync__lb *b, const dync__inst *in)
     return dync__fold_emit(b, in->type, r);
 }
 
-/* ---- identities: the value that `in` equals, or -1; may rewrite `in` to a cheaper equal ----------------------- */
+/* ---- identities: the value that `in` equals, or -1; may rewrite `in` to a cheaper equal ------ */
 
 static bool dync__fold_defined_by(const dync__lb *b, int v, int prim)
 {
@@ -257,7 +257,8 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in)
     if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1]) return in->arg[0];
     if (n_args == 1) return dync__fold_unary(b, in);
     if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') {
-        bool itself = in->arg[0] == in->arg[1] && !dync__fold_is_float(dync__lb_type(b, in->arg[0])); /* NaN is not itself */
+        /* NaN is not itself */
+        bool itself = in->arg[0] == in->arg[1] && !dync__fold_is_float(dync__lb_type(b, in->arg[0]));
         return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq) : -1;
     }
     return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
@@ -287,7 +288,7 @@ DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in)
     return dync__fold_add(b, in, false);
 }
 
-/* ---- the passes ------------------------------------------------------------------------------------------- */
+/* ---- the passes ------------------------------------------------------------------------------ */
 
 /* Drops values that no store needs. Numbers are given anew in place. */
 DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
@@ -372,7 +373,7 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *k)
     if (!k->failed) dync__simplify_dead(k);
 }
 
-/* ---- loops ---------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of d, or d has extent 1. */
 static bool dync__collapse_allows(const dync__kernel *k, int d)

@@ -41,7 +41,8 @@ static int dync__unroll_access(dync__unroll *u, const dync__access *a, int t)
     const dync__kernel *k = u->k;
     dync__access at = *a;
     for (int d = k->n_dims - 1; d >= k->n_outer; d--) {
-        at.offset += a->stride[d] * (t % (int)k->extent[d]);   /* extents of a row are at most its length */
+        /* extents of a row are at most its length */
+        at.offset += a->stride[d] * (t % (int)k->extent[d]);
         at.stride[d] = 0;
         t /= (int)k->extent[d];
     }
@@ -71,7 +72,8 @@ static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
     if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN) return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
     int v[DYNC__UNROLL_ROW] = {x[0]}, n = u->length, type = dync__lb_type(&u->b, x[0]);
     for (int t = 1; t < n; t++) v[t] = x[t];
-    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);   /* -0 becomes 0 */
+    /* -0 becomes 0 */
+    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
     for (; n > 1; n = (n + 1) / 2)
         for (int t = 0; t < n; t += 2) v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];      /* of two zeros the first */
     return v[0];

@@ -35,8 +35,10 @@ static int dync__erf_far(dync__lb *b, int t)
     /* q in two words: its error would be amplified where h is steep */
     int d = dync__m_addk(b, t, k), r = dync__m_div(b, dync__m_k(b, t, 1.0), d);
     int q = dync__m_mul(b, dync__m_addk(b, t, -k), r);
-    int rest = dync__m_fma(b, dync__m_addk(b, q, 1.0), dync__m_k(b, t, -k), t);      /* t - k (1 + q) */
-    rest = dync__m_fma(b, dync__m_neg(b, q), t, rest);                               /* - q t: t - k - q (t + k) */
+    /* t - k (1 + q) */
+    int rest = dync__m_fma(b, dync__m_addk(b, q, 1.0), dync__m_k(b, t, -k), t);
+    /* - q t: t - k - q (t + k) */
+    rest = dync__m_fma(b, dync__m_neg(b, q), t, rest);
     q = dync__m_fma(b, rest, r, q);
     int tail = is_wide ? dync__m_poly(b, q, 21, wide + 1) : dync__m_poly(b, q, 10, narrow + 1), h_lo, d_lo;
     int h = dync__m_two_sum(b, dync__m_k(b, t, is_wide ? wide[0] : narrow[0]), dync__m_mul(b, q, tail), &h_lo);

@@ -142,7 +142,8 @@ DYNC__FN int dync__vm_expm1(dync__lb *b, int a)
     int base = dync__m_two_sum(b, scale, dync__m_k(b, a, -0.5), &base_lo);
     int sum = dync__m_two_sum(b, base, dync__m_mul(b, scale, t), &sum_lo);
     int half = dync__m_add(b, sum, dync__m_fma(b, scale, t_lo, dync__m_add(b, sum_lo, base_lo)));
-    int tiny = dync__m_ltk(b, dync__m_abs(b, a), wide ? 0x1p-54 : 0x1p-25);   /* keeps -0 and subnormals */
+    /* keeps -0 and subnormals */
+    int tiny = dync__m_ltk(b, dync__m_abs(b, a), wide ? 0x1p-54 : 0x1p-25);
     return dync__m_sel(b, tiny, a, dync__m_add(b, half, half));
 }
 

@@ -8,7 +8,7 @@
 
 #define DYNC__PI 3.14159265358979323846
 
-/* ---- asin, acos ------------------------------------------------------------------------------------------- */
+/* ---- asin, acos ------------------------------------------------------------------------------ */
 
 typedef struct dync__arc_parts {
     int s, lo, big;           /* asin(t) = s + lo, or with big: asin(sqrt((1 - t)/2)) = s + lo */
@@ -68,7 +68,7 @@ DYNC__FN int dync__vm_acos(dync__lb *b, int a)
     return dync__m_add(b, hi, dync__m_fma(b, p.lo, factor, dync__m_add(b, hi_lo, base_lo)));
 }
 
-/* ---- atan, atan2 ------------------------------------------------------------------------------------------ */
+/* ---- atan, atan2 ----------------------------------------------------------------------------- */
 
 /* atan(r) - r, |r| <= 7/16 */
 static int dync__arc_atan_tail(dync__lb *b, int r, int z)
@@ -118,7 +118,8 @@ DYNC__FN int dync__vm_atan(dync__lb *b, int a)
 {
     bool wide = dync__m_wide(b, a);
     int zero = dync__m_k(b, a, 0.0), one = dync__m_k(b, a, 1.0), t = dync__m_abs(b, a), big = dync__m_lt(b, one, t), lo;
-    int limit = dync__m_k(b, a, wide ? 0x1p100 : 0x1p60);       /* from here on the result is pi/2; keeps infinity out */
+    /* from here on the result is pi/2; keeps infinity out */
+    int limit = dync__m_k(b, a, wide ? 0x1p100 : 0x1p60);
     int d = dync__m_sel(b, dync__m_lt(b, limit, t), limit, t);
     int core = dync__arc_core(b, dync__m_sel(b, big, one, t), dync__m_sel(b, big, d, one), false, &lo);
     int base = dync__m_sel(b, big, dync__m_k(b, a, wide ? DYNC__PI / 2 : 0x1.921fb6p0), zero);

@@ -120,6 +120,7 @@ DYNC__FN int dync__vm_log1p(dync__lb *b, int a)
     p.f = f;
     /* log(1 + f + f_lo) = log(1 + f) + f_lo / (1 + f), nearly f_lo - f_lo f */
     p.w = dync__m_add(b, dync__log_tail(b, f), dync__m_sub(b, f_lo, dync__m_mul(b, f_lo, f)));
-    int tiny = dync__m_ltk(b, dync__m_abs(b, a), wide ? 0x1p-54 : 0x1p-25);   /* keeps -0 and subnormals */
+    /* keeps -0 and subnormals */
+    int tiny = dync__m_ltk(b, dync__m_abs(b, a), wide ? 0x1p-54 : 0x1p-25);
     return dync__m_sel(b, tiny, a, dync__log_special(b, a, dync__log_natural(b, &p), -1.0));
 }

@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "vecmath.h"
 
-/* ---- pow ---------------------------------------------------------------------------------------------------- */
+/* ---- pow ------------------------------------------------------------------------------------- */
 
 /* x > 0 is 2^e m with m around 1; e as an integer of x's width. base: the bits of the least m. */
 static int dync__pow_split(dync__lb *b, int x, int64_t base, int *e)
@@ -56,7 +56,8 @@ static int dync__pow_core32(dync__lb *b, int x, int y)
     int s = dync__m_div(b, dync__m_addk(b, m, -1.0), dync__m_addk(b, m, 1.0)), z = dync__m_mul(b, s, s);
     int p = dync__m_fma(b, dync__m_poly(b, z, 4, c), z, dync__m_k(b, m, 0x1.71547652b82fep1));
     int log2x = dync__m_fma(b, p, s, dync__lb_cast(b, e, DYNC_F64));
-    int limited = dync__m_at_most(b, dync__m_at_least(b, y, -0x1p40), 0x1p40);   /* infinity times log 1 */
+    /* infinity times log 1 */
+    int limited = dync__m_at_most(b, dync__m_at_least(b, y, -0x1p40), 0x1p40);
     int r = dync__pow_exp2(b, dync__m_mul(b, log2x, dync__lb_cast(b, limited, DYNC_F64)), -1);
     return dync__lb_cast(b, r, DYNC_F32);
 }
@@ -138,7 +139,7 @@ DYNC__FN int dync__vm_pow(dync__lb *b, int x, int y)
     return dync__m_sel(b, dync__m_or(b, dync__m_eq(b, y, zero), dync__m_eq(b, x, one)), one, r);
 }
 
-/* ---- rsqrt ---------------------------------------------------------------------------------------------------- */
+/* ---- rsqrt ----------------------------------------------------------------------------------- */
 
 /* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x - s^2. */
 DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a)
@@ -151,7 +152,7 @@ DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a)
     return dync__m_sel(b, fine, dync__m_fma(b, low, y, y), y);
 }
 
-/* ---- fmod ------------------------------------------------------------------------------------------------------ */
+/* ---- fmod ------------------------------------------------------------------------------------ */
 
 /* r - whole(r / (y 2^k)) y 2^k, exact: the quotient has at most `bits` bits, y = y_hi + y_lo. y_lo -1 where y is short. */
 static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, double scale)

@@ -26,7 +26,7 @@ static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts f
     return out;
 }
 
-/* ---- reduction, F32 --------------------------------------------------------------------------------------- */
+/* ---- reduction, F32 -------------------------------------------------------------------------- */
 
 static dync__trig_parts dync__trig_far32(dync__lb *b, int x)
 {
@@ -80,13 +80,14 @@ static dync__trig_parts dync__trig_fast32(dync__lb *b, int x)
     out.r = dync__m_fmak(b, n, -0x1.921fb6p0, x);
     out.r = dync__m_fmak(b, n, 0x1.777a5cp-25, out.r);
     out.r = dync__m_fmak(b, n, 0x1.ee59dap-50, out.r);
-    out.r = dync__m_at_most(b, dync__m_at_least(b, out.r, -0.8), 0.8);     /* bounded where precision is lost */
+    /* bounded where precision is lost */
+    out.r = dync__m_at_most(b, dync__m_at_least(b, out.r, -0.8), 0.8);
     out.lo = -1;
     out.q = dync__m_bits(b, t);
     return out;
 }
 
-/* ---- reduction, F64 --------------------------------------------------------------------------------------- */
+/* ---- reduction, F64 -------------------------------------------------------------------------- */
 
 /* n < 2^20 and parts of 33 bits: the products are exact. */
 static dync__trig_parts dync__trig_near64(dync__lb *b, int x)
@@ -132,7 +133,8 @@ static dync__trig_parts dync__trig_far64(dync__lb *b, int x)
 {
     int word[4], bits = dync__m_bits(b, x), lo[3], e[5];
     int exponent = dync__m_addi(b, dync__m_shrk(b, bits, 52), -1022);
-    int j = dync__m_shrk(b, dync__m_mul(b, exponent, dync__m_i(b, x, 1237)), 16);       /* exponent / 53 */
+    /* exponent / 53 */
+    int j = dync__m_shrk(b, dync__m_mul(b, exponent, dync__m_i(b, x, 1237)), 16);
     dync__trig_words(b, j, x, word);
     int down = dync__m_shlk(b, dync__m_mul(b, dync__m_addi(b, j, -1), dync__m_i(b, x, 53)), 52);
     int y = dync__m_float(b, dync__m_sub(b, bits, down));
@@ -173,7 +175,7 @@ static dync__trig_parts dync__trig_reduce(dync__lb *b, int x)
     return b->fast_math ? dync__trig_fast32(b, x) : dync__trig_reduce32(b, x);
 }
 
-/* ---- polynomials on |r| <= pi/4 --------------------------------------------------------------------------- */
+/* ---- polynomials on |r| <= pi/4 -------------------------------------------------------------- */
 
 /* sin(r + lo) - r. fine: a term more in F32, for tan. */
 static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z, bool fine)

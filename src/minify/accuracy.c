@@ -102,7 +102,8 @@ static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, co
     int64_t n = ref.dense ? ref.n : res.n;
     const dync__tensor *shape = ref.dense ? ref.dense : res.dense;
     if (!open) {
-        same = true;                                      /* no memory, or nothing that can be read: nothing is known against it */
+        /* no memory, or nothing that can be read: nothing is known against it */
+        same = true;
     } else if (ref.dense && res.dense && ref.dtype != res.dtype) {
         dync__str_addf(why, "dtype mismatch %s, %s", dync__dtype_info(ref.dtype)->name, dync__dtype_info(res.dtype)->name);
     } else if (ref.dtype == DYNC_BOOL && ref.dense) {

@@ -22,13 +22,14 @@ DYNC__FN bool dync__hook_busy(bool busy)
     return before;
 }
 
-/* ---- what is left behind ------------------------------------------------------------------------- */
+/* ---- what is left behind --------------------------------------------------------------------- */
 
 /* Behind the text of an error; its end goes where there is no room. */
 static void dync__hook_note(dync__error_slot *e, const char *path)
 {
     dync__str note = {0};
-    dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the smallest traced graph which reproduces this error.\n",
+    dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the "
+                          "smallest traced graph which reproduces this error.\n",
                    path);
     size_t room = sizeof e->message - 1, n = strlen(e->message);
     if (!note.failed && note.n < room) {
@@ -126,7 +127,7 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
     return DYNC_ERR_ACCURACY;
 }
 
-/* ---- after dynamo --------------------------------------------------------------------------------- */
+/* ---- after dynamo ---------------------------------------------------------------------------- */
 
 static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
 
@@ -168,7 +169,7 @@ static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph 
     return status;
 }
 
-/* ---- after AOT ------------------------------------------------------------------------------------ */
+/* ---- after AOT ------------------------------------------------------------------------------- */
 
 typedef struct dync__hook_aot {
     dync__inner inner;
@@ -320,13 +321,14 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     return DYNC_OK;
 }
 
-/* ---- the two places ----------------------------------------------------------------------------------- */
+/* ---- the two places -------------------------------------------------------------------------- */
 
 static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, dync_callable *out)
 {
     const dync__repro_settings *now = dync__repro_now();
     int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
-    if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);     /* dync_compile has checked it */
+    /* dync_compile has checked it */
+    if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);
     bool plain = dync__hook.busy || after == DYNC__AFTER_NONE || f->backend.compile == dync__backend_eager;
     if (!plain && after == DYNC__AFTER_DYNAMO) {
         bool busy = dync__hook_busy(true);

@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "minify.h"
 
-/* ---- likeness of texts ------------------------------------------------------------------------- */
+/* ---- likeness of texts ----------------------------------------------------------------------- */
 
 typedef struct dync__match { int a, b, n; } dync__match;
 
@@ -60,7 +60,7 @@ DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
     dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
 }
 
-/* ---- one trial ----------------------------------------------------------------------------------- */
+/* ---- one trial ------------------------------------------------------------------------------- */
 
 /* Outside of whatever is being traced. */
 DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync__graph *g, int n, const dync_value *inputs,
@@ -91,7 +91,8 @@ typedef struct dync__trial {
 static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code, dync_status compiled, dync__str *why)
 {
     bool same = true, ran = true;
-    if (compiled != DYNC_OK) return DYNC__PASSES;               /* another problem than the one judged */
+    /* another problem than the one judged */
+    if (compiled != DYNC_OK) return DYNC__PASSES;
     if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
@@ -125,7 +126,8 @@ static void dync__trial_run(void *user, void *reply)
     memset(v, 0, sizeof *v);
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync__graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
+    /* a backend may change what it is given */
+    dync__graph *copy = dync__graph_clone(t->graph);
     if (!copy) {
         v->kind = DYNC__EAGER_FAILS;
     } else if (!t->judge->accuracy && !t->judge->skip_eager && !dync__trial_eager(t)) {
@@ -178,5 +180,6 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n, con
     else if (number)
         dync__format(out->error.message, sizeof out->error.message, "compiled code was killed by signal %d", number);
     else
-        dync__format(out->error.message, sizeof out->error.message, "compiled code ended the process");
+        dync__format(out->error.message, sizeof out->error.message, "compiled code ended the "
+                                                                    "process");
 }

@@ -14,7 +14,7 @@
 #include "../program/program.h"
 #include "../backend/backend.h"
 
-/* ---- settings ---------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 typedef enum { DYNC__AFTER_NONE, DYNC__AFTER_DYNAMO, DYNC__AFTER_AOT } dync__repro_after;
 typedef struct dync__repro_settings {
     int after, level;        /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4 on wrong results */
@@ -22,14 +22,17 @@ typedef struct dync__repro_settings {
     double tolerance, timeout_s;
     char debug_dir[512];     /* "": torch_compile_debug under the working directory */
 } dync__repro_settings;
-DYNC__FN const dync__repro_settings *dync__repro_now(void);       /* those of the process, read from the environment at first */
+/* those of the process, read from the environment at first */
+DYNC__FN const dync__repro_settings *dync__repro_now(void);
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known);
-DYNC__FN const char *dync__repro_key(int i);                      /* the name of the ith setting, or NULL */
-DYNC__FN void dync__repro_print(dync__str *, bool with_after);    /* dync_config_set calls for those that are not the default */
+/* the name of the ith setting, or NULL */
+DYNC__FN const char *dync__repro_key(int i);
+/* dync_config_set calls for those that are not the default */
+DYNC__FN void dync__repro_print(dync__str *, bool with_after);
 DYNC__FN bool dync__repro_after_parse(const char *text, int *after);
 DYNC__FN const char *dync__repro_after_name(int after);
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 /* What a run left: results flattened, then the gradient of each input, then the inputs themselves. Owned by the scope. */
 typedef struct dync__run_item { dync_value value; bool gradient; } dync__run_item;
 typedef DYNC__VEC(dync__run_item) dync__run_items;
@@ -39,7 +42,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *, const dync_callable *code, in
 /* Copies with memory of their own, the same strides, offsets and sharing; leaves that require grad where the originals do. */
 DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64);
 
-/* ---- accuracy: conformance 8.5 --------------------------------------------------------------------- */
+/* ---- accuracy: conformance 8.5 --------------------------------------------------------------- */
 /* Reference and result of one graph; f64 may be NULL. false: *why tells. */
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
 /* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
@@ -47,7 +50,7 @@ DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_it
 DYNC__FN dync_status dync__accuracy_check(dync__graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why);
 
-/* ---- judging ----------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 typedef enum { DYNC__PASSES, DYNC__EAGER_FAILS /* nothing can be said */, DYNC__RAISES, DYNC__CRASHES, DYNC__HANGS, DYNC__INACCURATE } dync__verdict_kind;
 typedef struct dync__verdict {
     int kind, signal;
@@ -61,34 +64,40 @@ typedef struct dync__judge {
 } dync__judge;
 DYNC__FN void dync__judge_graph(const dync__judge *, dync__graph *, int n, const dync_value *inputs, dync__verdict *out);
 DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now);
-DYNC__FN double dync__text_ratio(const char *a, const char *b);    /* difflib's SequenceMatcher.ratio without its junk heuristic */
+/* difflib's SequenceMatcher.ratio without its junk heuristic */
+DYNC__FN double dync__text_ratio(const char *a, const char *b);
 DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync__graph *, int n, const dync_value *inputs, dync_callable *out);
 /* class, a colon, the text: how Python ends a traceback */
 DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
 
-/* ---- shrinking ----------------------------------------------------------------------------------------- */
+/* ---- shrinking ------------------------------------------------------------------------------- */
 typedef struct dync__edit {                 /* a new graph out of an old one */
     const bool *drop;                       /* per node: gone; one that is used becomes an input. NULL: none */
     const dync__node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
     int skip_output, n_skip;                /* outputs taken out of the result */
     bool dead_code, unused_inputs;          /* these go as well */
 } dync__edit;
-DYNC__FN dync__graph *dync__graph_edit(dync__graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
+/* one reference; NULL: no memory, or it cannot be */
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *, const dync__edit *);
 DYNC__FN dync__graph *dync__graph_clone(dync__graph *);
-DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *);                        /* floating dtypes and attributes as float64 */
-DYNC__FN int dync__graph_outputs(const dync__graph *);                          /* values in the result; -1: it is no list */
+/* floating dtypes and attributes as float64 */
+DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *);
+/* values in the result; -1: it is no list */
+DYNC__FN int dync__graph_outputs(const dync__graph *);
 typedef struct dync__shrink {
     bool (*fails)(void *user, dync__graph *, int n, const dync_value *inputs);
-    void (*improved)(void *user, dync__graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
+    /* NULL: nobody wants to know */
+    void (*improved)(void *user, dync__graph *, int n, const dync_value *inputs);
     void *user;
     bool quiet;
 } dync__shrink;
 /* *graph is taken over and replaced by the smallest that fails; inputs: a list that belongs to the scope. */
 DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries);
-DYNC__FN void dync__minify_say(const char *fmt, ...) DYNC__PRINTF(1, 2);     /* a line on stderr, as it is */
+/* a line on stderr, as it is */
+DYNC__FN void dync__minify_say(const char *fmt, ...) DYNC__PRINTF(1, 2);
 
-/* ---- writing and running repros ------------------------------------------------------------------------- */
+/* ---- writing and running repros -------------------------------------------------------------- */
 typedef struct dync__repro_file {
     const char *backend, *options, *command, *save_dir;
     bool accuracy, forward_only, grad_off;
@@ -97,7 +106,9 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync__graph *, 
 /* <working directory>/checkpoints/minified_N_nodes.c, copied to repro.c. */
 DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs);
 DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs, dync__str *path);
-DYNC__FN void dync__hook_install(void);                                       /* into capture/ and aot/ */
-DYNC__FN bool dync__hook_busy(bool busy);                                     /* this thread compiles for the minifier; returns what was */
+/* into capture/ and aot/ */
+DYNC__FN void dync__hook_install(void);
+/* this thread compiles for the minifier; returns what was */
+DYNC__FN bool dync__hook_busy(bool busy);
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
 #endif

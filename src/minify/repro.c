@@ -4,7 +4,7 @@
 #include "../dync.in.h"
 #include "minify.h"
 
-/* ---- inputs ----------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
 struct dync__repro_reader {
@@ -112,7 +112,8 @@ static dync_status dync__reader_layout(const dync_repro_input *in, const dync__s
     lay->offset = in->storage_offset;
     for (int d = 0; d < in->stride.n; d++) lay->stride[d] = in->stride.d[d];
     for (int d = 0; d < lay->ndim; d++)
-        if (lay->stride[d] < 0) return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a stride is negative");
+        if (lay->stride[d] < 0) return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a stride "
+                                                                  "is negative");
     int64_t items = (int64_t)(s->size_bytes / dync__dtype_info((int)in->dtype)->bytes), last = lay->offset;
     bool empty = false, fits = last >= 0;
     for (int d = 0; d < lay->ndim && fits; d++) {
@@ -154,7 +155,7 @@ DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number)
     if (r && !dync__vec_push(&r->value, number)) r->failed = true;
 }
 
-/* ---- the command line --------------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 typedef struct dync__repro_options {
     dync_repro repro;
@@ -163,10 +164,13 @@ typedef struct dync__repro_options {
 
 static void dync__repro_usage(const char *program)
 {
-    dync__minify_say("usage: %s [run | minify] [--accuracy | --no-accuracy] [--save-dir DIR | --no-save-dir] [--isolate | --no-isolate]\n"
+    dync__minify_say("usage: %s [run | minify] [--accuracy | --no-accuracy] [--save-dir DIR | "
+                     "--no-save-dir] [--isolate | --no-isolate]\n"
                      "       [--autocast] [--backend NAME] [--only-fwd]\n"
-                     "  run      runs the graph in eager mode and through the backend; exit status 1 where they differ or the backend fails\n"
-                     "  minify   shrinks the graph; every step goes to checkpoints/, the smallest to repro.c",
+                     "  run      runs the graph in eager mode and through the backend; exit "
+                     "status 1 where they differ or the backend fails\n"
+                     "  minify   shrinks the graph; every step goes to checkpoints/, the "
+                     "smallest to repro.c",
                      program ? program : "repro");
 }
 
@@ -213,7 +217,7 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
     return true;
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 typedef struct dync__repro_case {
     const dync__repro_options *o;
@@ -232,7 +236,8 @@ static dync_status dync__repro_load(dync__repro_case *c)
     c->reader.save_dir = c->o->repro.save_dir;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     c->o->repro.load_args(dync__repro_reader_handle(&c->reader));
-    dync__tls.rng_seed = seed;                   /* random data in place of a file change nothing else */
+    /* random data in place of a file change nothing else */
+    dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (!c->reader.failed) return DYNC_OK;
     return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_MEMORY, "load_args failed");
@@ -315,10 +320,11 @@ static dync_status dync__repro_trace(dync__repro_case *c)
     if (traced) c->graph = dync__repro_rebuild(c, traced);
     dync_scope_end(&scope);
     if (c->graph) return DYNC_OK;
-    return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "the graph of the repro could not be made again");
+    return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "the graph of "
+                                                                                  "the repro could not be made again");
 }
 
-/* ---- run ------------------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static dync_status dync__repro_raise(dync_status status, const char *class_name, const char *text)
 {
@@ -350,7 +356,8 @@ static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_call
     dync_status status = DYNC_OK;
     if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, dync__repro_forward_only(c), &same, &ran, &why);
     if (status == DYNC_OK && !ran)
-        dync__warn("While minifying the program in accuracy minification mode, ran into a runtime exception which is likely an unrelated "
+        dync__warn("While minifying the program in accuracy minification mode, ran into a "
+                   "runtime exception which is likely an unrelated "
                    "issue. Skipping this graph. %s", compiled == DYNC_OK ? dync__str_get(&why) : dync_error_message());
     if (status == DYNC_OK && ran && !same) {
         dync__warn("Accuracy failed: %s", dync__str_get(&why));
@@ -404,7 +411,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
     return status;
 }
 
-/* ---- minify ------------------------------------------------------------------------------------------------ */
+/* ---- minify ---------------------------------------------------------------------------------- */
 
 typedef struct dync__minifying {
     dync__judge judge;
@@ -439,7 +446,8 @@ static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n
     dync__judge_graph(&whole, g, n, inputs, &m->first);
     if (m->first.kind == DYNC__RAISES || m->first.kind == DYNC__CRASHES || m->first.kind == DYNC__HANGS)
         dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
-    else if (m->first.kind == DYNC__INACCURATE) dync__warn("Accuracy failed for the TorchDynamo produced graph");
+    else if (m->first.kind == DYNC__INACCURATE) dync__warn("Accuracy failed for the TorchDynamo "
+                                                           "produced graph");
     else return dync__repro_raise(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
     dync__shrink how = {.fails = dync__minifying_fails, .improved = dync__minifying_dump, .user = m};
     dync__graph *smallest = dync__graph_clone(g);
@@ -448,7 +456,8 @@ static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n
     if (!smallest) return DYNC_ERR_MEMORY;
     dync_status status = dync__shrink_graph(&how, &smallest, n, inputs, &left, &queries);
     dync__graph_unref(smallest);
-    if (status == DYNC_OK && m->could_not) return dync__fail(DYNC_ERR_IO, "the minimal repro could not be written");
+    if (status == DYNC_OK && m->could_not) return dync__fail(DYNC_ERR_IO, "the minimal repro "
+                                                                          "could not be written");
     if (status == DYNC_OK) dync__minify_say("Wrote minimal repro out to repro.c");
     return status;
 }
@@ -464,14 +473,16 @@ static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, con
                                  .forward_only = only_fwd, .grad_off = dync__tls.grad_enabled_off};
 }
 
-/* ---- main ---------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static dync_status dync__repro_do(dync__repro_case *c)
 {
     const dync_repro *r = &c->o->repro;
-    if (!r->mod || !r->load_args) return dync__fail(DYNC_ERR_VALUE, "dync_run_repro: mod or load_args is NULL");
+    if (!r->mod || !r->load_args) return dync__fail(DYNC_ERR_VALUE, "dync_run_repro: mod or "
+                                                                    "load_args is NULL");
     if (!(c->backend = dync_lookup_backend(r->backend ? r->backend : "inductor"))) return DYNC_ERR_VALUE;
-    if (r->autocast) dync__warn("--autocast changes nothing: dync computes in the dtypes that the graph names");
+    if (r->autocast) dync__warn("--autocast changes nothing: dync computes in the dtypes that "
+                                "the graph names");
     DYNC__TRY(dync__repro_load(c));
     DYNC__TRY(dync__repro_trace(c));
     if (strcmp(r->command, "run") == 0) return dync__repro_run(c);
@@ -515,7 +526,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     return 1;
 }
 
-/* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
+/* ---- backends that shrink what they are given; their option names the backend that fails ----- */
 #if !defined(DYNC_NO_STDIO)                     /* as their rows in backend/backend.h */
 static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
 {
@@ -546,7 +557,7 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dy
 }
 #endif
 
-/* ---- predicates ---------------------------------------------------------------------------------------------------- */
+/* ---- predicates ------------------------------------------------------------------------------ */
 
 static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend, bool accuracy)
 {
@@ -554,7 +565,8 @@ static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, 
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
     dync__minifying m;
     dync__verdict v;
-    if (g && !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected the inputs of the graph, got NULL");
+    if (g && !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected the inputs of the graph, "
+                                                 "got NULL");
     if (!b) return false;
     bool busy = dync__hook_busy(true);
     dync__minifying_begin(&m, b, NULL, accuracy, true, false);

@@ -42,7 +42,8 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
     if (!t) return NULL;
     bool wide = as_f64 && dync__run_is_float(t);
-    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {        /* no memory that can be read here */
+    /* no memory that can be read here */
+    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));
@@ -72,7 +73,7 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
     return DYNC_OK;
 }
 
-/* ---- one run ----------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
 {

@@ -5,6 +5,7 @@
 #include "minify.h"
 
 /*    key                       kind   field          least  most   upstream's variable */
+/* clang-format off */
 #define DYNC__REPRO_SETTINGS(X)                                                                         \
     X(repro_after,              WORD,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER")          \
     X(repro_level,              INT,   level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL")          \
@@ -16,6 +17,7 @@
     X(repro_isolate,            BOOL,  isolate,       0,     1,     NULL)                               \
     X(repro_timeout,            FLOAT, timeout_s,     0.001, 1e6,   NULL)                               \
     X(debug_dir,                TEXT,  debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
+/* clang-format on */
 
 #define DYNC__AFTER_WORDS "none, dynamo, aot"
 typedef struct dync__setting_row { dync__option option; const char *upstream; } dync__setting_row;

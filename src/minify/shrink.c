@@ -33,7 +33,7 @@ DYNC__FN void dync__minify_say(const char *fmt, ...)
 
 static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
 
@@ -120,7 +120,7 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
     return DYNC_OK;
 }
 
-/* ---- queries ---------------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync__graph *g)
 {
@@ -152,14 +152,15 @@ static dync__graph *dync__shrink_try(dync__shrinker *s, dync__graph *g)
     return NULL;
 }
 
-/* ---- strategies --------------------------------------------------------------------------------------- */
+/* ---- strategies ------------------------------------------------------------------------------ */
 
 static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
 {
     dync__graph *g = s->graph;
     for (int i = g->n_inputs; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
-        if (i % granularity != 0 || i % (granularity * 2) == 0) continue;      /* the others were tried with a larger granularity */
+        /* the others were tried with a larger granularity */
+        if (i % granularity != 0 || i % (granularity * 2) == 0) continue;
         if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n) continue;
         dync__edit edit = {.cut_at = n};
         dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
@@ -248,7 +249,7 @@ static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity)
     return smaller;
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* Says what it does, and whether it came to anything. */
 static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity)
@@ -268,7 +269,9 @@ static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strate
         if (g->node.n < old->node.n) dync__minify_say("SUCCESS: Went from %d to %d nodes", old->node.n, g->node.n);
         if (g->n_inputs > old->n_inputs) dync__minify_say("SUCCESS: Went from %d to %d inputs", old->n_inputs, g->n_inputs);
         if (now < outputs) dync__minify_say("SUCCESS: Went from %d to %d outputs", outputs, now);
-        if (progress && !dync__shrink_fails(s, g)) dync__minify_say("WARNING: Something went wrong, not applying this minification");
+        if (progress && !dync__shrink_fails(s, g)) dync__minify_say("WARNING: Something went "
+                                                                    "wrong, not applying this "
+                                                                    "minification");
         else if (progress) goto taken;
     } else if (progress) {
         goto taken;
@@ -326,7 +329,8 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     if (dync__shrink_loud(s)) dync__minify_say("Started off with %d nodes", s->graph->node.n);
     dync__shrink_rounds(s);
     if (!dync__shrink_fails(s, s->graph))
-        return dync__fail(DYNC_ERR_RUNTIME, "minifier: the shrunk graph does not fail any more: the failure comes and goes");
+        return dync__fail(DYNC_ERR_RUNTIME, "minifier: the shrunk graph does not fail any more: "
+                                            "the failure comes and goes");
     if (dync__shrink_loud(s)) dync__minify_say("Made %d queries", s->queries);
     dync__shrink_tell(s);
     return DYNC_OK;
@@ -353,7 +357,7 @@ DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **g
     return status;
 }
 
-/* ---- public ------------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 typedef struct dync__minify_user {
     dync_minify_predicate fails;
@@ -394,7 +398,8 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_mi
     dync__graph_unref(g);
     out.graph = NULL;
     out.inputs = DYNC_NONE;
-    if (u.error.status != DYNC_OK) error = u.error;          /* the predicate's own error says more than that it was false */
+    /* the predicate's own error says more than that it was false */
+    if (u.error.status != DYNC_OK) error = u.error;
     dync__error_raise(&error);
     return out;
 }

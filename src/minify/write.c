@@ -17,7 +17,7 @@ typedef struct dync__writer {
     dync_status status;
 } dync__writer;
 
-/* ---- data ------------------------------------------------------------------------------------------ */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n); }
 
@@ -98,7 +98,7 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
     return status;
 }
 
-/* ---- load_args -------------------------------------------------------------------------------------- */
+/* ---- load_args ------------------------------------------------------------------------------- */
 
 static int dync__write_storage_index(const dync__writer *w, const dync__storage *s)
 {
@@ -210,7 +210,7 @@ static void dync__write_load_args(dync__writer *w)
     dync__str_free(&body);
 }
 
-/* ---- the other parts --------------------------------------------------------------------------------- */
+/* ---- the other parts ------------------------------------------------------------------------- */
 
 static void dync__write_head(dync__writer *w)
 {
@@ -218,16 +218,21 @@ static void dync__write_head(dync__writer *w)
     for (int i = 0; i < w->graph->node.n; i++)
         custom = custom || (dync__node_is_call(w->graph->node.at[i]) && w->graph->node.at[i]->op == -1);
     dync__str_add(&w->text,
-                  "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc -O2 FILE.c -lm -pthread\n"
-                  " *   ./a.out run      runs the graph with the backend: exit status 1 where it fails\n"
-                  " *   ./a.out minify   shrinks it: the result is repro.c in the working directory\n"
-                  " * --accuracy, --no-accuracy, --backend NAME, --only-fwd, --save-dir DIR, --no-isolate: see dync_run_repro. */\n"
+                  "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc "
+                  "-O2 FILE.c -lm -pthread\n"
+                  " *   ./a.out run      runs the graph with the backend: exit status 1 where it "
+                  "fails\n"
+                  " *   ./a.out minify   shrinks it: the result is repro.c in the working "
+                  "directory\n"
+                  " * --accuracy, --no-accuracy, --backend NAME, --only-fwd, --save-dir DIR, "
+                  "--no-isolate: see dync_run_repro. */\n"
                   "#define DYNC_IMPLEMENTATION\n#include \"dync.h\"\n\n"
                   "static void configure(void)\n{\n");
     dync__str_addf(&w->text, "    dync_config_set(\"threads\", \"%d\");\n    dync_manual_seed(%llu);\n", dync__pool_threads(),
                    (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
-    if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
+    if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: "
+                                        "dync_op_register(...) */\n");
     const char *backend = w->file->backend;
     if (!dync__backend_is_builtin(backend))
         dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(%s%s) */\n", backend && dync__is_name(backend, strlen(backend)) ? "&" : "...",
@@ -253,7 +258,8 @@ static void dync__write_fx(dync__writer *w)
 static void dync__write_module(dync__writer *w)
 {
     dync__write_fx(w);
-    dync__str_add(&w->text, "static dync_value Repro(const dync_value *dync_args, int dync_nargs, void *dync_user)\n{\n"
+    dync__str_add(&w->text, "static dync_value Repro(const dync_value *dync_args, int "
+                            "dync_nargs, void *dync_user)\n{\n"
                             "    (void)dync_args, (void)dync_nargs, (void)dync_user;\n");
     dync__graph_print_c_body(&w->text, w->graph, "dync_args");
     dync__str_add(&w->text, "}\n\n");
@@ -273,7 +279,8 @@ static void dync__write_main(dync__writer *w)
         const dync__node *n = w->graph->node.at[i];
         if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n)) dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
     }
-    dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return dync_run_repro(argc, argv, (dync_repro){\n"
+    dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return "
+                            "dync_run_repro(argc, argv, (dync_repro){\n"
                             "        .mod = Repro, .load_args = load_args, .load_args_version = 0");
     dync__str_addf(&w->text, ", .accuracy = %s", w->file->accuracy ? "true" : "false");
     if (w->file->forward_only) dync__str_add(&w->text, ", .only_fwd = true");
@@ -312,7 +319,7 @@ static dync_status dync__write_program(dync__writer *w)
     return w->text.failed ? DYNC_ERR_MEMORY : w->status;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path)
 {

@@ -42,7 +42,8 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 {
     const int64_t sizes[2] = {features, heads};
     if (heads > 0 && features % heads)
-        return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be divisible by num_heads, got %lld and %d",
+        return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be "
+                                          "divisible by num_heads, got %lld and %d",
                           (long long)features, heads), NULL;
     dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
     if (!m) return NULL;

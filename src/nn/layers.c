@@ -7,7 +7,7 @@
 
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 
-/* ---- forward -------------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
 {
@@ -95,7 +95,7 @@ static dync_value dync__layer_sequential(dync__module *m, const dync_value *args
     return x;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 typedef struct dync__layer_class { const char *name; dync__layer_forward forward; dync__layer_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
@@ -175,7 +175,7 @@ DYNC__FN dync_status dync__module_find_class(dync__module *m)
     return dync__fail(DYNC_ERR_VALUE, "module class \"%s\" is not known: dync_module_register_class comes first", m->class_name);
 }
 
-/* ---- constructors ----------------------------------------------------------------------------------------------------------------- */
+/* ---- constructors ---------------------------------------------------------------------------- */
 
 DYNC__FN dync__module *dync__layer_new(const char *class_name)
 {
@@ -317,7 +317,8 @@ DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
 {
     if (groups > 0 && channels % groups)
-        return dync__fail(DYNC_ERR_VALUE, "dync_nn_group_norm: num_channels must be divisible by num_groups, got %lld and %lld",
+        return dync__fail(DYNC_ERR_VALUE, "dync_nn_group_norm: num_channels must be divisible by "
+                                          "num_groups, got %lld and %lld",
                           (long long)channels, (long long)groups), NULL;
     return dync__module_give(dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
 }

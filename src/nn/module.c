@@ -12,7 +12,7 @@ void (*dync__module_drop_compiled)(dync__module *);
 #endif
 static uint64_t dync__module_last_id;
 
-/* ---- making and releasing ------------------------------------------------------------------------------------------- */
+/* ---- making and releasing -------------------------------------------------------------------- */
 
 static void dync__module_end(dync__root *r) { dync__module_free((dync__module *)(void *)r); }
 
@@ -119,7 +119,7 @@ DYNC__FN void dync__module_touch(const dync__module *m)
     if (dync__tls.compiling && touched) touched((dync__module *)(uintptr_t)m);
 }
 
-/* ---- the tree --------------------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static dync__module *dync__module_child_named(const dync__module *m, const char *name, size_t n)
 {
@@ -173,7 +173,8 @@ static dync_status dync__module_add_check(const dync__module *m, const char *nam
 DYNC_API void dync_module_add(dync_module *handle, const char *name, dync_module *child)
 {
     dync__module *m = dync__module_open(handle, "dync_module_add");
-    if (!child && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_add: the child is NULL");
+    if (!child && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_add: the "
+                                                                      "child is NULL");
     dync__module_add(m, name, child ? dync__module_open(child, "dync_module_add") : NULL);
 }
 
@@ -181,7 +182,8 @@ DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *
 {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
     if (!text || !dync__vec_reserve(&m->child, m->child.n + 1)) {
-        if (child && !child->parent && !dync__module_holds(child, m)) dync__module_free(child);   /* taken, also on failure */
+        /* taken, also on failure */
+        if (child && !child->parent && !dync__module_holds(child, m)) dync__module_free(child);
         return;
     }
     dync__module *old = dync__module_child_named(m, text, strlen(text));
@@ -195,7 +197,7 @@ DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *
     dync__module_bump(m);
 }
 
-/* ---- parameters and buffers ---------------------------------------------------------------------------------------------- */
+/* ---- parameters and buffers ------------------------------------------------------------------ */
 
 static dync__module_entry *dync__module_entry_of(const dync__module *m, const char *name)
 {
@@ -252,8 +254,14 @@ DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name)
 
 static dync_status dync__module_check_parameter(const dync__tensor *t)
 {
-    if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
-    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a parameter must be a leaf: detach it first");
+    if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors "
+                                                                                   "of floating "
+                                                                                   "point dtype "
+                                                                                   "can require "
+                                                                                   "gradients");
+    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a "
+                                                                       "parameter must be a "
+                                                                       "leaf: detach it first");
     return DYNC_OK;
 }
 
@@ -308,7 +316,8 @@ DYNC__FN int dync__module_parameters(const dync__module *m, dync_tensor **out, i
 {
     int n = 0;
     if (capacity < 0 || (capacity > 0 && !out)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_module_parameters: expected a module and room for the tensors");
+        dync__fail(DYNC_ERR_VALUE, "dync_module_parameters: expected a module and room for the "
+                                   "tensors");
         return 0;
     }
     dync__module_list(m, out, capacity, &n);
@@ -385,7 +394,7 @@ DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor 
     return false;
 }
 
-/* ---- state, calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- state, calls ---------------------------------------------------------------------------- */
 
 DYNC_API void *dync_module_user(const dync_module *handle)
 {

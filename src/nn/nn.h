@@ -41,15 +41,21 @@ static void (*dync__module_drop_compiled)(dync__module *);
 DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync__module *, const char *name);
-DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_VALUE (no name), DYNC_ERR_MEMORY */
-DYNC__FN bool dync__module_part(const char *name);                              /* may a part of a path be called that? */
+/* without a forward; NULL + DYNC_ERR_VALUE (no name), DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_alloc(const char *class_name);
+/* may a part of a path be called that? */
+DYNC__FN bool dync__module_part(const char *name);
 DYNC__FN dync_status dync__module_args_check(const char *args_or_null);
-DYNC__FN dync_module *dync__module_give(dync__module *taken);                  /* its handle, for the user; NULL passes, and where memory is out */
+/* its handle, for the user; NULL passes, and where memory is out */
+DYNC__FN dync_module *dync__module_give(dync__module *taken);
 DYNC__FN void dync__module_free(dync__module *);                               /* NULL allowed */
 DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *taken);
-DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken, bool is_buffer);   /* adds or replaces; false: no memory, dropped */
-DYNC__FN void dync__module_bump(dync__module *);                                /* it changed: version, ancestors too */
-DYNC__FN void dync__module_touch(const dync__module *);                         /* it is read: tells capture/ while a function is traced */
+/* adds or replaces; false: no memory, dropped */
+DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken, bool is_buffer);
+/* it changed: version, ancestors too */
+DYNC__FN void dync__module_bump(dync__module *);
+/* it is read: tells capture/ while a function is traced */
+DYNC__FN void dync__module_touch(const dync__module *);
 /* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none (layers.c). */
 DYNC__FN dync_status dync__module_find_class(dync__module *m);
 /* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too does nothing. false: an error is recorded. */
@@ -57,16 +63,23 @@ DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims sh
 DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape);
 DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
 /* Layers (layers.c) and those with files of their own. */
-DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);     /* a weight, borrowed; NULL where there is none */
+/* a weight, borrowed; NULL where there is none */
+DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);
 DYNC__FN dync__module *dync__layer_new(const char *class_name);
-DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);                /* the module, or NULL where its making failed */
-DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes); /* all >= 1, or an error */
-DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);            /* recurrent.c */
-DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args, int nargs);  /* attention.c */
+/* the module, or NULL where its making failed */
+DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);
+/* all >= 1, or an error */
+DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes);
+/* recurrent.c */
+DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);
+/* attention.c */
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args, int nargs);
 DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);
 DYNC__FN dync_tensor *dync__module_call_one(dync__module *, dync_tensor *x);
-DYNC__FN dync_value dync__module_call(dync__module *, int nargs, const dync_value *args);     /* what dync_module_call does */
-DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
+/* what dync_module_call does */
+DYNC__FN dync_value dync__module_call(dync__module *, int nargs, const dync_value *args);
+/* the plain forward, never the compiled one */
+DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_value *args);
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *, dync__str *out);
 #endif

@@ -6,7 +6,8 @@
 #include "../dync.in.h"
 #include "nn.h"
 
-typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
+/* owned; moments NULL where not used */
+typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;
 struct dync__optim {
     dync__root root;
     dync_optim_kind kind;
@@ -16,7 +17,7 @@ struct dync__optim {
     dync__tensor *lr, *steps;          /* 0-dim, F64 */
 };
 
-/* ---- making -------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 DYNC__RARE static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
 
@@ -42,7 +43,9 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     if (!(o->momentum >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid momentum value: %g", o->momentum);
     if (!betas) return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1", o->beta1, o->beta2);
     if (!(o->eps >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid epsilon value: %g", o->eps);
-    if (o->nesterov && !(o->momentum > 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: nesterov momentum requires a momentum");
+    if (o->nesterov && !(o->momentum > 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: "
+                                                                             "nesterov momentum "
+                                                                             "requires a momentum");
     return DYNC_OK;
 }
 
@@ -50,7 +53,8 @@ DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o, dync__
 {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
-    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_VALUE, "can't optimize a non-leaf Tensor");
+    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_VALUE, "can't optimize a non-leaf "
+                                                                    "Tensor");
     dync__ref(t);
     s->param = t;
     bool first = o->kind != DYNC_OPTIM_SGD || o->opt.momentum > 0, second = o->kind != DYNC_OPTIM_SGD;
@@ -130,7 +134,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module 
     return o;
 }
 
-/* ---- stepping --------------------------------------------------------------------------------------------------------- */
+/* ---- stepping -------------------------------------------------------------------------------- */
 
 /* Numbers of one step, 0-dim: made once for all parameters. */
 typedef struct dync__optim_numbers { dync_tensor *lr, *step_size, *root2; } dync__optim_numbers;

@@ -18,7 +18,7 @@ static const dync__gated_cell *dync__cell_find(const char *class_name)
     return NULL;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------ */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
 
@@ -50,7 +50,8 @@ static bool dync__cell_trains(int n, dync_tensor *const *t)
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
 static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse)
 {
-    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};      /* of every step at once */
+    /* of every step at once */
+    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};
     dync__arg args[8];
     for (int i = 0; i < 5; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
     args[5] = dync__arg_i(cell->gates);
@@ -157,7 +158,7 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *arg
     return rank == 2 ? dync__cell_unbatch(result) : result;
 }
 
-/* ---- constructors -------------------------------------------------------------------------------------------------------- */
+/* ---- constructors ---------------------------------------------------------------------------- */
 
 static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int layer, bool reverse)
 {

@@ -141,7 +141,7 @@ DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
     if (c->status == DYNC_OK) c->status = status;
 }
 
-/* ---- inference by decomposition ------------------------------------------------------------------------------------ */
+/* ---- inference by decomposition -------------------------------------------------------------- */
 
 static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
 {

@@ -10,7 +10,8 @@ typedef dync__tensor dync__dt;
 typedef struct dync__chain { dync_status status; DYNC__VEC(dync__tensor *) made; } dync__chain;
 
 DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
-DYNC__FN void dync__chain_fail(dync__chain *, dync_status);                    /* the status of a dync__fail */
+/* the status of a dync__fail */
+DYNC__FN void dync__chain_fail(dync__chain *, dync_status);
 DYNC__FN dync__dt *dync__chain1(dync__chain *, int op, dync__dt *);
 DYNC__FN dync__dt *dync__chain2(dync__chain *, int op, dync__arg, dync__arg);
 DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dync__arg);
@@ -20,7 +21,8 @@ DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
 DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n, const int64_t *shape);
 DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims, bool keepdim);
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
-DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);                /* halves as f32, others as they are; NULL stays NULL */
+/* halves as f32, others as they are; NULL stays NULL */
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start, int64_t end);
 DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
 DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *);                /* of all elements */
@@ -30,6 +32,8 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__a
 DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
 DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n, dync__dt *const *result);
 
-DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);                  /* argument i if it is a tensor, else NULL */
-DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);      /* argument 0, which must be one */
+/* argument i if it is a tensor, else NULL */
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);
+/* argument 0, which must be one */
+DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);
 #endif

@@ -59,7 +59,7 @@ static void dync__customs_free(void)
     dync__vec_free(&dync__customs.hook);
 }
 
-/* ---- a call of the user's function --------------------------------------------------------------------------------------------- */
+/* ---- a call of the user's function ----------------------------------------------------------- */
 
 /* Nothing of what the user's function does belongs to a trace or to the tape. */
 typedef struct dync__custom_pause { dync__handler *top, *bottom; bool compiling, grad_off; } dync__custom_pause;
@@ -163,7 +163,7 @@ static dync_status dync__d_custom(dync__opcall *call)
     return status;
 }
 
-/* ---- registering ------------------------------------------------------------------------------------------------------------------ */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 /* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
 static const char *dync__custom_result_type(const char *p)
@@ -236,7 +236,7 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     return status;
 }
 
-/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form --------------------------------------------------- */
+/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form -------- */
 
 DYNC__FN int dync__hook_number(dync_hook fn, void *user)
 {
@@ -257,7 +257,8 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
     dync__lock(&dync__customs.lock);
     if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
     dync__unlock(&dync__customs.lock);
-    if (!pair.fn) return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to another program");
+    if (!pair.fn) return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
+                                                    "another program");
     dync_tensor *grad = dync__handle(call->args[0].as.t);
     bool off = dync__tls.grad_enabled_off;
     uint64_t errors = dync__error_count();

@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "chain.h"
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* reshape and its kin: infer has found the shape, and whether it can be a view. */
 static dync_status dync__decompose_reshape(dync__opcall *call)
@@ -158,7 +158,7 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
     return dync__chain_end(&c, call, both[1]);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */
 static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, const int64_t *batch)
@@ -240,7 +240,7 @@ DYNC__FN dync_status dync__d_outer(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, a, b));
 }
 
-/* ---- layers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
 {
@@ -355,7 +355,8 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
                  *rv = dync__dt_arg(call, 4), *out[5];
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
-    bool training = call->args[5].as.i != 0, counted = training && x->numel;      /* an empty batch says nothing of the statistics */
+    /* an empty batch says nothing of the statistics */
+    bool training = call->args[5].as.i != 0, counted = training && x->numel;
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
@@ -479,7 +480,7 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
-/* ---- pointwise, for gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- pointwise, for gradients ---------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
@@ -519,7 +520,7 @@ static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
                           dync__chain_counted(c, y, x));
 }
 
-/* ---- norms and losses ----------------------------------------------------------------------------------------------------------------- */
+/* ---- norms and losses ------------------------------------------------------------------------ */
 
 /* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
 static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim)
@@ -574,7 +575,8 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
     int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
-    x = dync__chain_dtype(&c, x, wide);                                                   /* squares of halves overflow */
+    /* squares of halves overflow */
+    x = dync__chain_dtype(&c, x, wide);
     if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
     else if (p >= 0 && p <= 0) y = dync__chain_norm0(&c, x, n, dims, keepdim);
     else {
@@ -683,13 +685,14 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
 
-/* ---- shapes that depend on data: eager only ---------------------------------------------------------------------------------------------- */
+/* ---- shapes that depend on data: eager only -------------------------------------------------- */
 
 static dync_status dync__decompose_real(const dync__dt *t)
 {
     if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
-                      "the shape of the result depends on data, which a fake or meta tensor does not have");
+                      "the shape of the result depends on data, which a fake or meta tensor does "
+                      "not have");
 }
 
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
@@ -740,7 +743,8 @@ DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__decompose_real(x));
-    if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
+    if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
+                                                         "from empty tensor.");
     dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
     int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
     if (last == INT64_MAX) c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);

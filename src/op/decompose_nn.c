@@ -20,7 +20,7 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank)
     return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
 }
 
-/* ---- activations ---------------------------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
 {
@@ -98,7 +98,8 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
     int channels = x->lay.ndim > 1 ? 1 : 0;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
     if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
-        return dync__fail(DYNC_ERR_SHAPE, "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+        return dync__fail(DYNC_ERR_SHAPE, "Mismatch of parameter numbers and input channel size. "
+                                          "Found parameter numbers = "
                           "%lld and channel size = %lld.", (long long)w->numel,
                           (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
     if (x->lay.ndim) w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
@@ -115,7 +116,8 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
     int dim;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional tensors");
+    if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional "
+                                                            "tensors");
     DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
     int64_t size = x->lay.shape[dim];
     if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
@@ -136,7 +138,7 @@ DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN is other replaced, so that the
  * gradient is log(other) elsewhere. */
@@ -225,7 +227,7 @@ DYNC__FN dync_status dync__d_trace(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 0, NULL, false));
 }
 
-/* ---- norms and distances -------------------------------------------------------------------------------------------- */
+/* ---- norms and distances --------------------------------------------------------------------- */
 
 static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
 {
@@ -281,7 +283,8 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     for (int i = 0; i < 2; i++) {
         const dync__dt *v = i ? b : w;
         if (v && (v->lay.ndim != 1 || !dync__sz_eq(v->lay.shape[0], channels)))
-            return dync__fail(DYNC_ERR_SHAPE, "Expected %s to be a vector of size equal to the number of channels in input, %lld",
+            return dync__fail(DYNC_ERR_SHAPE, "Expected %s to be a vector of size equal to the "
+                                              "number of channels in input, %lld",
                               i ? "bias" : "weight", (long long)channels);
     }
     rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
@@ -311,7 +314,8 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
         if (x->lay.shape[d] == 0)
             return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
     if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
-        return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
+        return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible "
+                                          "by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
     return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3), dync__dn_number(call, 4));
 }
@@ -339,12 +343,14 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     int n = shape->n, lead = x->lay.ndim - n;
-    if (n < 1) return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least 1-dimensional");
+    if (n < 1) return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least "
+                                                 "1-dimensional");
     for (int i = 0; i < n; i++) {
         dims[i] = lead + i;
         if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
             (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
-            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end with normalized_shape");
+            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end "
+                                              "with normalized_shape");
     }
     bool wide = x->dtype == DYNC_F64;
     double eps = dync__arg_is_number(&call->args[3]) ? dync__dn_number(call, 3) : wide ? DBL_EPSILON : (double)FLT_EPSILON;
@@ -356,7 +362,7 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------ */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* The scores with what may not be seen at minus infinity. */
 static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask)
@@ -440,13 +446,16 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
     DYNC__TRY(dync__infer_tensor(call, 1, &k));
     DYNC__TRY(dync__infer_tensor(call, 2, &v));
     if (q->dtype != k->dtype || q->dtype != v->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "Expected query, key, and value to have the same dtype, but got %s, %s and %s",
+        return dync__fail(DYNC_ERR_DTYPE, "Expected query, key, and value to have the same "
+                                          "dtype, but got %s, %s and %s",
                           dync__dtype_info(q->dtype)->guard, dync__dtype_info(k->dtype)->guard, dync__dtype_info(v->dtype)->guard);
     if (q->lay.ndim < 2 || k->lay.ndim < 2 || v->lay.ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE, "Expected query, key, and value to all be  at least 2 dimensional, but got %dD, %dD and %dD",
+        return dync__fail(DYNC_ERR_SHAPE, "Expected query, key, and value to all be  at least 2 "
+                                          "dimensional, but got %dD, %dD and %dD",
                           q->lay.ndim, k->lay.ndim, v->lay.ndim);
     if (mask && call->args[5].as.i)
-        return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
+        return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when "
+                                          "is_causal=True");
     double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
            scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
     if (!(dync__dn_number(call, 4) > 0) && dync__dn_flash(q, k, v, mask)) {
@@ -462,7 +471,7 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
     return dync__chain_end(&c, call, dync__dn_weighed(&c, y, v));
 }
 
-/* ---- recurrent layers ----------------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 typedef struct dync__dn_cell { dync__dt *h, *c, *share, *gate[4]; } dync__dn_cell;
 
@@ -532,7 +541,7 @@ DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call)
     return status;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static dync_status dync__dn_add_product(dync__opcall *call, int product)
 {
@@ -543,7 +552,7 @@ static dync_status dync__dn_add_product(dync__opcall *call, int product)
 DYNC__FN dync_status dync__d_addmv(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_mv); }
 DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_bmm); }
 
-/* ---- convolutions ---------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
 /* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
 static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise, int64_t *out)
@@ -629,7 +638,8 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     bool single = x->lay.ndim == 3;
     const int64_t *in = x->lay.shape + (single ? 0 : 1);
     if (groups < 1 || !dync__sz_eq(in[0], w->lay.shape[0]) || !dync__sz_eq(dync__sz_mod(in[0], groups), 0))
-        return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a multiple of groups=%lld, got %lld",
+        return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a "
+                                          "multiple of groups=%lld, got %lld",
                           (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
     shape[0] = single ? 1 : x->lay.shape[0];
     bool counts = dync__sz_mul_ok(w->lay.shape[1], groups, &channels[1]);
@@ -641,15 +651,18 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
         shape[2 + i] = dync__sz_sub(span, 2 * padding[i] - extra[i] - 1);
         shape[2 + i] = dync__sz_size(dync__sz_add(shape[2 + i], reach));
         if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || dync__sz_lt(shape[2 + i], 1))
-            return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at least 0 and a result of at least "
+            return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at "
+                                              "least 0 and a result of at least "
                               "1 are expected, got %lld, %lld, %lld and %lld", (long long)stride[i], (long long)dilation[i],
                               (long long)padding[i], (long long)shape[2 + i]);
         if (extra[i] < 0 || (extra[i] >= stride[i] && extra[i] >= dilation[i]))
-            return dync__fail(DYNC_ERR_VALUE, "output padding must be smaller than either stride or dilation, but got %lld",
+            return dync__fail(DYNC_ERR_VALUE, "output padding must be smaller than either stride "
+                                              "or dilation, but got %lld",
                               (long long)extra[i]);
     }
     if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
-    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, extra[i] / stride[i]); /* as many as a convolution of the result gives */
+    /* as many as a convolution of the result gives */
+    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, extra[i] / stride[i]);
     dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape), dync__arg_dtype(x ? x->dtype : DYNC_F32),
                                   dync__arg_device(x ? x->device : DYNC_CPU));
     dync__arg args[10] = {dync__arg_t(x), dync__arg_t(form), dync__arg_t(w), dync__arg_dims(2, stride), dync__arg_dims(2, padding),
@@ -661,7 +674,7 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
 {
@@ -678,13 +691,15 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     if (pad->n % 2) return dync__fail(DYNC_ERR_VALUE, "Padding length must be divisible by 2");
     if (pad->n / 2 > x->lay.ndim)
-        return dync__fail(DYNC_ERR_VALUE, "Padding length should be less than or equal to two times the input dimension but got "
+        return dync__fail(DYNC_ERR_VALUE, "Padding length should be less than or equal to two "
+                                          "times the input dimension but got "
                           "padding length %d and input of dimension %d", pad->n, x->lay.ndim);
     for (int i = 0; i < pad->n / 2; i++) {
         int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i], after = pad->as.dims[2 * i + 1];
         int64_t limit = INT64_C(1) << 40;
         if (before > limit || after > limit || before < -limit || after < -limit || dync__sz_lt(size, -before) || dync__sz_lt(size, -after) || dync__sz_lt(dync__sz_add(size, before + after), 0))
-            return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld and %lld, resulted in a size that is "
+            return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld "
+                                              "and %lld, resulted in a size that is "
                               "negative or too large, which is invalid. Check dimension %d of your input.", (long long)size,
                               (long long)before, (long long)after, x->lay.ndim - 1 - i);
     }
@@ -712,14 +727,16 @@ DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     int n = x->lay.ndim, next = 0;
     if (from->n != to->n)
-        return dync__fail(DYNC_ERR_VALUE, "movedim: Invalid source or destination dims: source (%d dims) should contain the same number of "
+        return dync__fail(DYNC_ERR_VALUE, "movedim: Invalid source or destination dims: source "
+                                          "(%d dims) should contain the same number of "
                           "dims as destination (%d dims)", from->n, to->n);
     for (int i = 0; i < from->n; i++) {
         int a, b;
         dync__arg ia = dync__arg_i(from->as.dims[i]), ib = dync__arg_i(to->as.dims[i]);
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ia), n, &a));
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ib), n, &b));
-        if (taken[a] || filled[b]) return dync__fail(DYNC_ERR_VALUE, "movedim: repeated dim in source or destination");
+        if (taken[a] || filled[b]) return dync__fail(DYNC_ERR_VALUE, "movedim: repeated dim in "
+                                                                     "source or destination");
         taken[a] = filled[b] = true;
         order[b] = a;
     }
@@ -755,7 +772,8 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
     dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(0)};
-    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);      /* of x wherever it begins: compiled code takes inputs at any offset */
+    /* of x wherever it begins: compiled code takes inputs at any offset */
+    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);
     return dync__chain_end(&c, call, y);
 }
 
@@ -795,7 +813,8 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
     if (r < 1 || r > INT32_MAX) return dync__fail(DYNC_ERR_VALUE, "pixel_shuffle expects a positive upscale_factor, but got %lld", (long long)r);
     if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
-        return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+        return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension "
+                                          "to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
     const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)), split[5] = {out, r, r, s[1], s[2]};
@@ -816,7 +835,7 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
 }
 
-/* ---- losses ---------------------------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
 {
@@ -825,7 +844,8 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
     double delta = dync__dn_number(call, 2);
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &t));
-    if (!(delta > 0)) return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support non-positive values for delta.");
+    if (!(delta > 0)) return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support "
+                                                        "non-positive values for delta.");
     DYNC__TRY(dync__infer_floating(x));
     int dtype = x->dtype;                /* the result's, whatever the target's is */
     if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
@@ -851,7 +871,7 @@ DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_mean(&c, y));
 }
 
-/* ---- random numbers and data-dependent shapes -------------------------------------------------------------------------- */
+/* ---- random numbers and data-dependent shapes ------------------------------------------------ */
 
 DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
 {

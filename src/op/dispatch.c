@@ -10,7 +10,7 @@
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
 
-/* ---- the stack ----------------------------------------------------------------------------------------------------------- */
+/* ---- the stack ------------------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__op_state_end(dync__thread *t)
 {
@@ -115,7 +115,7 @@ DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *cal
     return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
 }
 
-/* ---- entry points ---------------------------------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 enum { DYNC__LIST_INLINE = 32 };
 typedef struct dync__entering {        /* what an entry point has to undo */
@@ -178,7 +178,8 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.at = dync__tls.at;
     e.items = NULL;
     e.n_items = 0;
-    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1) op = DYNC__OP__one_hot_all, nargs = 1;   /* its shape depends on data */
+    /* its shape depends on data */
+    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1) op = DYNC__OP__one_hot_all, nargs = 1;
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;

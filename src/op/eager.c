@@ -29,7 +29,7 @@ typedef struct dync__eager_entry {
     bool checks_data;                  /* indices or divisors are looked at before running */
 } dync__eager_entry;
 
-/* ---- the key ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
 {
@@ -109,7 +109,7 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
     k->hash = h;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__eager_entry_free(dync__eager_entry *e)
 {
@@ -161,7 +161,7 @@ DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_en
     return true;
 }
 
-/* ---- making a plan ----------------------------------------------------------------------------------------------------------------- */
+/* ---- making a plan --------------------------------------------------------------------------- */
 
 /* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
 DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e)
@@ -215,7 +215,8 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_gather:
     case DYNC__OP_index_select:
     case DYNC__OP_embedding:
-    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU; /* there the plan does it */
+    /* there the plan does it */
+    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU;
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
     case DYNC__OP_index_add:
@@ -260,7 +261,7 @@ DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__
     return DYNC_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
 {
@@ -320,7 +321,9 @@ static dync_status dync__eager_check_kept(const dync__opcall *call)
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
         if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
-            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced and kept in a variable (made by %s)",
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was "
+                                              "made while another call was traced and kept in a "
+                                              "variable (made by %s)",
                               t[i]->op ? t[i]->op : "?");
     return DYNC_OK;
 }
@@ -407,7 +410,7 @@ DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
     return status;
 }
 
-/* ---- in place: what is written must not be read elsewhere in the same call ------------------------------------------------------------------ */
+/* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
 
 typedef enum { DYNC__OVERLAP_NONE, DYNC__OVERLAP_SAME, DYNC__OVERLAP_PART, DYNC__OVERLAP_MAYBE } dync__overlap;
 
@@ -433,8 +436,10 @@ DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
         if (call->args[i].kind == DYNC__A_TENSOR && dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
             return dync__fail(
                 DYNC_ERR_RUNTIME,
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
-                "a single memory location. Please clone() the tensor before performing the operation.");
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the "
+                "operation.");
     return DYNC_OK;
 }
 
@@ -498,7 +503,7 @@ static dync_status dync__eager_long_cat(dync__opcall *call)
     return status;
 }
 
-/* ---- the handler --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the handler ----------------------------------------------------------------------------- */
 
 static dync_status dync__eager_view(dync__opcall *call)
 {
@@ -545,7 +550,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
 }
 
-/* ---- effects ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
 {
@@ -578,7 +583,7 @@ DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
     return DYNC_OK;
 }
 
-/* ---- values that must be looked at -------------------------------------------------------------------------------------------------------- */
+/* ---- values that must be looked at ----------------------------------------------------------- */
 
 /* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
 DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found)
@@ -601,7 +606,8 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
 {
     int64_t bad = 0;
     bool found;
-    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for "
+                                                                     "dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }

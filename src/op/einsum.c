@@ -29,7 +29,7 @@ static int dync__es_find(const dync__es_term *e, int label)
     return -1;
 }
 
-/* ---- the equation ---------------------------------------------------------------------------------------------------- */
+/* ---- the equation ---------------------------------------------------------------------------- */
 
 /* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here. */
 static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis, dync__es_term *out, bool *dots)
@@ -46,7 +46,8 @@ static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsi
             count = ellipsis;
             first = DYNC__ES_LETTERS + most_ellipsis - ellipsis;
         } else if (label < 0) {
-            return dync__fail(DYNC_ERR_VALUE, "einsum(): invalid subscript given at '%s' in the equation string, subscripts must be in "
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): invalid subscript given at '%s' in the "
+                                              "equation string, subscripts must be in "
                               "[a-zA-Z]", s);
         }
         if (out->n + count > DYNC_MAX_DIMS)
@@ -65,7 +66,8 @@ static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int
     DYNC__TRY(dync__es_read(&s, 0, 0, &plain, &dots));
     *dims = dots ? t->lay.ndim - plain.n : -1;
     if (dots ? *dims < 0 : plain.n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "einsum(): the number of subscripts in the equation (%d) does not match the number of "
+        return dync__fail(DYNC_ERR_SHAPE, "einsum(): the number of subscripts in the equation "
+                                          "(%d) does not match the number of "
                           "dimensions (%d) for operand %d", plain.n, t->lay.ndim, i);
     return DYNC_OK;
 }
@@ -90,7 +92,8 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
         DYNC__TRY(dync__es_read(&s, DYNC__MAX(dims[i], 0), e->ellipsis, &e->in[i], &dots));
         e->in[i].t = list[i].as.t;
         if (*s == ',' ? i + 1 == e->n : i + 1 < e->n)
-            return dync__fail(DYNC_ERR_VALUE, "einsum(): %s operands were provided than specified in the equation",
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): %s operands were provided than "
+                                              "specified in the equation",
                               *s == ',' ? "fewer" : "more");
         if (*s == ',') s++;
     }
@@ -111,7 +114,8 @@ static dync_status dync__es_output(dync__einsum *e, const char *s, const int *oc
             for (int k = 0; k < i; k++)
                 if (e->out.label[k] == label) return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript appears more than once");
             if (!occurs[label])
-                return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in the equation for any input operand");
+                return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in "
+                                                  "the equation for any input operand");
         }
         return DYNC_OK;
     }
@@ -133,14 +137,15 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
             int label = e->in[i].label[d];
             int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
             if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
-                return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at dimension %d, which does not broadcast with "
+                return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at "
+                                                  "dimension %d, which does not broadcast with "
                                   "previously seen size %lld", i, (long long)size, d, (long long)*known);
             if (occurs[label] == 1 || size != 1) *known = size;
         }
     return dync__es_output(e, equation, occurs);
 }
 
-/* ---- the contraction -------------------------------------------------------------------------------------------------- */
+/* ---- the contraction ------------------------------------------------------------------------- */
 
 /* A label twice in one operand: its diagonal, which becomes the last dim. */
 static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)

@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-/* ---- short names ------------------------------------------------------------------------------------------------------- */
+/* ---- short names ----------------------------------------------------------------------------- */
 
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
 static int dync__ex2(dync__lb *b, int prim, int x, int y) { return dync__lb_op(b, prim, x, y, -1); }
@@ -33,7 +33,7 @@ static int dync__ex_const(dync__lb *b, int v, double x)
 static int dync__ex_zero(dync__lb *b, int v) { return dync__ex_const(b, v, 0); }
 static int dync__ex_bool(dync__lb *b, int v) { return dync__lb_cast(b, v, DYNC_BOOL); }
 
-/* ---- binary ------------------------------------------------------------------------------------------------------------ */
+/* ---- binary ---------------------------------------------------------------------------------- */
 
 DYNC__FN int dync__e_add(dync__lb *b, const dync__opcall *call, const int *in)
 {
@@ -127,7 +127,8 @@ DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const i
     int whole = dync__ex1(b, DYNC__P_floor, quotient);
     int low = dync__ex_lt(b, dync__ex_const(b, x, 0.5), dync__ex_sub(b, quotient, whole));
     whole = dync__ex_select(b, low, dync__ex_add(b, whole, one), whole);
-    int tiny = dync__ex_mul(b, plain, zero);                                /* a zero of the quotient's sign */
+    /* a zero of the quotient's sign */
+    int tiny = dync__ex_mul(b, plain, zero);
     whole = dync__ex_select(b, dync__ex2(b, DYNC__P_eq, quotient, zero), tiny, whole);
     return dync__ex_select(b, dync__ex2(b, DYNC__P_eq, y, zero), plain, whole);
 }
@@ -187,7 +188,7 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
     }
 }
 
-/* ---- comparison, logic, bits ----------------------------------------------------------------------------------------------- */
+/* ---- comparison, logic, bits ----------------------------------------------------------------- */
 
 /* name, primitive, operands swapped */
 #define DYNC__COMPARES(X) X(eq, eq, 0, 1) X(ne, ne, 0, 1) X(lt, lt, 0, 1) X(le, le, 0, 1) X(gt, lt, 1, 0) X(ge, le, 1, 0) \
@@ -223,7 +224,7 @@ DYNC__FN int dync__e_bitwise_not(dync__lb *b, const dync__opcall *call, const in
     return dync__ex1(b, DYNC__P_not_, in[0]);
 }
 
-/* ---- ternary ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ternary --------------------------------------------------------------------------------- */
 
 DYNC__FN int dync__e_where(dync__lb *b, const dync__opcall *call, const int *in)
 {
@@ -277,10 +278,13 @@ DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *i
     return dync__ex_add(b, in[0], dync__ex_div(b, dync__ex_mul(b, in[3], in[1]), in[2]));
 }
 
-/* ---- unary: straight to vecmath or a primitive ----------------------------------------------------------------------------------- */
+/* ---- unary: straight to vecmath or a primitive ----------------------------------------------- */
 
-#define DYNC__BY_VECMATH(X) X(acos) X(asin) X(atan) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) X(log) X(log10) X(log1p) X(log2) \
-    X(rsqrt) X(sigmoid) X(sin) X(sinh) X(tan) X(tanh)
+/* clang-format off */
+#define DYNC__BY_VECMATH(X) \
+    X(acos) X(asin) X(atan) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) X(log) \
+    X(log10) X(log1p) X(log2) X(rsqrt) X(sigmoid) X(sin) X(sinh) X(tan) X(tanh)
+/* clang-format on */
 #define DYNC__X(name)                                                                 \
     DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
     {                                                                                 \
@@ -311,7 +315,7 @@ DYNC__BY_PRIM(DYNC__X)
 DYNC__ROUNDINGS(DYNC__X)
 #undef DYNC__X
 
-/* ---- unary: formulas ---------------------------------------------------------------------------------------------------------------- */
+/* ---- unary: formulas ------------------------------------------------------------------------- */
 
 DYNC__FN int dync__e_clone(dync__lb *b, const dync__opcall *call, const int *in)
 {
@@ -455,7 +459,8 @@ DYNC__FN int dync__e_gelu_tanh(dync__lb *b, const dync__opcall *call, const int 
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
     int cube = dync__ex_mul(b, dync__ex_mul(b, x, x), x);
     int inner = dync__ex_add(b, x, dync__ex_mul(b, dync__ex_const(b, x, 0.044715), cube));
-    inner = dync__ex_mul(b, dync__ex_const(b, x, 0.79788456080286535588), inner);      /* sqrt(2 / pi) */
+    /* sqrt(2 / pi) */
+    inner = dync__ex_mul(b, dync__ex_const(b, x, 0.79788456080286535588), inner);
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, half, x), dync__ex_add(b, one, dync__vm_tanh(b, inner)));
 }
@@ -499,7 +504,7 @@ DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *
     return dync__ex_select(b, dync__ex_lt(b, dync__ex_const(b, x, 20), x), x, soft);
 }
 
-/* ---- gradients that PyTorch's graphs show as one operator ------------------------------------------------------------------------------ */
+/* ---- gradients that PyTorch's graphs show as one operator ------------------------------------ */
 
 DYNC__FN int dync__e_sigmoid_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {

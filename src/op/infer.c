@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static const char *dync__infer_kind_text(const dync__arg *a)
 {
@@ -124,7 +124,8 @@ DYNC__FN dync_status dync__infer_device_known(int device)
 
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
-    bool movable = t->lay.ndim == 0 && t->device == DYNC_CPU;    /* 0-dim CPU tensors mix with any device */
+    /* 0-dim CPU tensors mix with any device */
+    bool movable = t->lay.ndim == 0 && t->device == DYNC_CPU;
     char a[16], b[16];
     if (*device < 0 || (!*firm && !movable)) {
         *device = t->device;
@@ -180,7 +181,7 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, i
     return dync__layout_contiguous(&out->lay, ndim, shape);
 }
 
-/* ---- strides of a fresh output ----------------------------------------------------------------------------------------- */
+/* ---- strides of a fresh output --------------------------------------------------------------- */
 
 /* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one. stride[k][d]: 0 where broadcast. */
 static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape, int a, int b)
@@ -247,7 +248,7 @@ DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *
     return DYNC_OK;
 }
 
-/* ---- pointwise ------------------------------------------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* Bit i: argument i takes part in type promotion. */
 static unsigned dync__infer_promoting(const dync__opcall *call)
@@ -326,7 +327,8 @@ static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
     if (subtracts && dtype != DYNC_BOOL)
         return dync__fail(
             DYNC_ERR_DTYPE,
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
     if (subtracts)
         return dync__fail(
@@ -336,7 +338,8 @@ static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
     if (call->op == DYNC__OP_neg)
         return dync__fail(
             DYNC_ERR_DTYPE,
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
 }
@@ -475,7 +478,8 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
     if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
-                          "Integer division with addcdiv is not supported: cast to a floating dtype first");
+                          "Integer division with addcdiv is not supported: cast to a floating "
+                          "dtype first");
     DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
@@ -506,7 +510,8 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_value(call, 2));
     if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
         return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
+                          "only supports a 0-dimensional value tensor, but got tensor with %d "
+                          "dimension(s)",
                           call->args[2].as.t->lay.ndim);
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
     return dync__infer_broadcast(call, self->dtype, out);
@@ -540,7 +545,7 @@ DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out
     return DYNC_OK;
 }
 
-/* ---- in place ----------------------------------------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 /* The functional row decides shape and dtype; self must take them. */
 DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
@@ -562,20 +567,22 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
         return DYNC_ERR_SHAPE;
     }
     if (!dync__can_cast(value.dtype, self->dtype))
-        return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output type %s",
+        return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output "
+                                          "type %s",
                           dync__dtype_info(value.dtype)->guard, dync__dtype_info(self->dtype)->guard);
     bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
     bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
         return dync__fail_class(
             DYNC_ERR_VALUE, "RuntimeError",
-            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single "
             "memory location. Please clone() the tensor before performing the operation.");
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
     return DYNC_OK;
 }
 
-/* ---- factories ------------------------------------------------------------------------------------------------------------------ */
+/* ---- factories ------------------------------------------------------------------------------- */
 
 static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim,
                                     const int64_t *shape)
@@ -623,11 +630,13 @@ DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
     if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
         return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
     if ((step > 0 && end < start) || (step < 0 && end > start))
-        return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step sign");
+        return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
+                                          "sign");
     double count = ceil((end - start) / step);
     if (!(count < 4e18)) return dync__fail(DYNC_ERR_SHAPE, "invalid size, possible overflow?");
     n = (int64_t)count;
-    if (call->args[3].as.i == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+    if (call->args[3].as.i == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
+                                                                           "'Bool'");
     return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
 }
 
@@ -648,7 +657,8 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
         if (call->op == DYNC__OP_normal && !(b >= 0))
             return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
         if (call->op == DYNC__OP_uniform && !(a <= b))
-            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found from=%g > to=%g",
+            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found "
+                                              "from=%g > to=%g",
                               a, b);
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -673,12 +683,13 @@ DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 {
     if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR && call->args[1].as.t->lay.ndim != 0)
         return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                          "only supports 0-dimension value tensor but got tensor with %d "
+                          "dimensions.",
                           call->args[1].as.t->lay.ndim);
     return dync__i_like_self(call, out);
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
@@ -715,7 +726,8 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
     if (!possible)
         return dync__fail(
             DYNC_ERR_SHAPE,
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans "
             "across two contiguous subspaces). Use reshape(...) instead.");
     return DYNC_OK;
 }
@@ -748,7 +760,8 @@ DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
     return possible
                ? DYNC_OK
-               : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's size and stride");
+               : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
+                                            "size and stride");
 }
 
 DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
@@ -1000,7 +1013,8 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
     if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
     if (length < 0) return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld", (long long)length);
     if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
-        return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size (%lld)",
+        return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size "
+                                          "(%lld)",
                           (long long)dync__sz_hint(call->args[2].as.i), (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
     return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
 }
@@ -1034,7 +1048,8 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
     }
     if (numel && last >= items)
         return dync__fail(DYNC_ERR_SHAPE,
-                          "setStorage: the sizes, strides and offset reach element %lld, the storage has %lld",
+                          "setStorage: the sizes, strides and offset reach element %lld, the "
+                          "storage has %lld",
                           (long long)last, (long long)items);
     return DYNC_OK;
 }
@@ -1090,7 +1105,7 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
-/* ---- for all rows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- for all rows ---------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
 {
@@ -1098,7 +1113,8 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
     if (call->row->infer) {
         uint64_t errors = dync__error_count();
         DYNC__TRY(call->row->infer(call, out));
-        if (DYNC__UNLIKELY(dync__error_count() != errors)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;    /* a size that is none */
+        /* a size that is none */
+        if (DYNC__UNLIKELY(dync__error_count() != errors)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
         return mixes ? DYNC_OK : dync__infer_device(call, &device);
     }

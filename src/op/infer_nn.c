@@ -44,7 +44,7 @@ static dync_status dync__infer_as_given(const dync__opcall *call, int i, const d
     return dync__infer_pair_error("a gradient takes what the forward call gave", &t->lay, &like->lay);
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
 {
@@ -104,7 +104,8 @@ DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
     if (call->op == DYNC__OP_mean && dync__dtype_info(t->dtype)->kind != 'f')
         return dync__fail(
             DYNC_ERR_DTYPE,
-            "could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            "could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. "
             "Got: %s",
             dync__dtype_info(t->dtype)->guard);
     if (call->op == DYNC__OP_amax || call->op == DYNC__OP_amin) DYNC__TRY(dync__infer_not_empty(t, reduced));
@@ -117,7 +118,8 @@ DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
     bool reduced[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "std and var only support floating point and complex dtypes");
+        return dync__fail(DYNC_ERR_DTYPE, "std and var only support floating point and complex "
+                                          "dtypes");
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
@@ -128,9 +130,11 @@ DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
     bool reduced[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "Expected a floating point or complex tensor as input. Got %s",
+        return dync__fail(DYNC_ERR_DTYPE, "Expected a floating point or complex tensor as input. "
+                                          "Got %s",
                           dync__dtype_info(t->dtype)->guard);
-    if (!dync__arg_is_number(&call->args[1])) return dync__fail(DYNC_ERR_VALUE, "expected p to be a number");
+    if (!dync__arg_is_number(&call->args[1])) return dync__fail(DYNC_ERR_VALUE, "expected p to "
+                                                                                "be a number");
     DYNC__TRY(dync__infer_dims(&call->args[2], t->lay.ndim, reduced));
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
@@ -176,7 +180,7 @@ DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b, int *device)
 {
@@ -184,7 +188,8 @@ static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, d
     DYNC__TRY(dync__infer_tensor(call, 1, b));
     DYNC__TRY(dync__infer_device(call, device));
     if ((*a)->dtype != (*b)->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+        return dync__fail(DYNC_ERR_DTYPE, "expected m1 and m2 to have the same dtype, but got: "
+                                          "%s != %s",
                           dync__dtype_info((*a)->dtype)->name, dync__dtype_info((*b)->dtype)->name);
     if ((*a)->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
     return DYNC_OK;
@@ -282,7 +287,8 @@ DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__i_mm(&mm, out));
     DYNC__TRY(dync__infer_two(&mm, &a, &b, &out->device));
     if (self->dtype != a->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "self and mat2 must have the same dtype, but got %s and %s",
+        return dync__fail(DYNC_ERR_DTYPE, "self and mat2 must have the same dtype, but got %s "
+                                          "and %s",
                           dync__dtype_info(self->dtype)->name, dync__dtype_info(a->dtype)->name);
     return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
 }
@@ -335,7 +341,7 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, x->dtype, device, n, shape);
 }
 
-/* ---- windows: convolution and pooling -------------------------------------------------------------------------------------- */
+/* ---- windows: convolution and pooling -------------------------------------------------------- */
 
 /* Two numbers, one number twice, or `otherwise` where none is given. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
@@ -372,7 +378,8 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
     int64_t room = size + 2 * padding - reach - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
     int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-    if (ceil_mode && (n - 1) * stride >= size + padding) n--;      /* the last window must start inside */
+    /* the last window must start inside */
+    if (ceil_mode && (n - 1) * stride >= size + padding) n--;
     return n;
 }
 
@@ -402,7 +409,8 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
             &w->lay);
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
-        if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the dtype of input");
+        if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the "
+                                                                       "dtype of input");
         if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay,
                                           &w->lay);
@@ -477,12 +485,14 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
             return dync__fail(DYNC_ERR_VALUE,
-                              "pad should be at most half of effective kernel size, got pad %lld, kernel %lld",
+                              "pad should be at most half of effective kernel size, got pad "
+                              "%lld, kernel %lld",
                               (long long)padding[i], (long long)kernel[i]);
         shape[d] =
             dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
         if (shape[d] < 1)
-            return dync__fail(DYNC_ERR_SHAPE, "Output size is too small: input size %lld, kernel %lld",
+            return dync__fail(DYNC_ERR_SHAPE, "Output size is too small: input size %lld, kernel "
+                                              "%lld",
                               (long long)x->lay.shape[d], (long long)kernel[i]);
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -558,14 +568,15 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
         if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
-            return dync__fail(DYNC_ERR_SHAPE, "expected input of non-zero size and an output size of at most 32767, got %lld and %lld",
+            return dync__fail(DYNC_ERR_SHAPE, "expected input of non-zero size and an output "
+                                              "size of at most 32767, got %lld and %lld",
                               (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
 
-/* ---- normalisation and other layers ------------------------------------------------------------------------------------------ */
+/* ---- normalisation and other layers ---------------------------------------------------------- */
 
 static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what, int64_t n)
 {
@@ -591,13 +602,16 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     channels = x->lay.shape[1];
     for (int i = 0; i < 4; i++) DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
-        return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
+        return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in "
+                                          "evaluation mode");
     if (training && channels && x->numel && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
-        return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
+        return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, "
+                                          "got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
-    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));              /* as the decomposition makes it */
+    /* as the decomposition makes it */
+    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
     for (int i = 3; i < 5; i++) {
@@ -635,7 +649,8 @@ DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call
     static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean", "save_invstd"};
     DYNC__TRY(dync__infer_floating(g));
     DYNC__TRY(dync__infer_floating(x));
-    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};      /* the others may be empty */
+    /* the others may be empty */
+    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_optional_vector(call, used[i], names[used[i] - 2], x->lay.shape[1]));
     if (call->args[first].kind == DYNC__A_NONE || call->args[first + 1].kind == DYNC__A_NONE)
         return dync__fail(DYNC_ERR_VALUE, "expected %s and %s, got none", names[first - 2], names[first - 1]);
@@ -683,7 +698,7 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     return DYNC_OK;
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other ranks are row major. */
 static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L, int64_t width)
@@ -720,10 +735,12 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
         return dync__infer_pair_error("expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch", &q->lay, &k->lay);
     if (call->args[3].kind != DYNC__A_NONE) {
         dync__layout seen = q->lay, all;
-        if (call->args[4].as.i) return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
+        if (call->args[4].as.i) return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not "
+                                                                  "be set when is_causal=True");
         seen.shape[n - 1] = k->lay.shape[n - 2];
         DYNC__TRY(dync__infer_tensor(call, 3, &mask));
-        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's dtype");
+        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's "
+                                                                                                   "dtype");
         DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
     }
     DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
@@ -746,7 +763,7 @@ DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, 
     return DYNC_OK;
 }
 
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */
 static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape)
@@ -761,13 +778,16 @@ static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, i
     int64_t state[2] = {(*x)->lay.shape[1], w->lay.shape[1]}, width = dync__sz_mul(gates, state[1]), matrix[2] = {width, state[1]};
     if (!dync__sz_same(2, w->lay.shape, matrix) || !dync__sz_eq((*x)->lay.shape[2], width))
         return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H] with G = gates * H", &(*x)->lay, &w->lay);
-    if (dync__sz_lt((*x)->lay.shape[0], 1)) return dync__fail(DYNC_ERR_SHAPE, "expected sequence length to be larger than 0");
+    if (dync__sz_lt((*x)->lay.shape[0], 1)) return dync__fail(DYNC_ERR_SHAPE, "expected sequence "
+                                                                              "length to be "
+                                                                              "larger than 0");
     for (int i = 1; i < 5; i++) {
         if (call->args[i].kind == DYNC__A_NONE && i != 3 && (i != 4 || gates != 4)) continue;
         DYNC__TRY(dync__infer_tensor(call, i, &t));
         bool same = i == 1 || (i == 2 ? t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], width) : t->lay.ndim == 2 && dync__sz_same(2, t->lay.shape, state));
         if (!same) return dync__infer_pair_error(i == 2 ? "expected bias_hh [gates * H]" : "expected h0 and c0 [N, H]", &t->lay, &(*x)->lay);
-        if (t->dtype != (*x)->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected input, weights and states of one dtype");
+        if (t->dtype != (*x)->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected input, weights "
+                                                                       "and states of one dtype");
     }
     shape[0] = (*x)->lay.shape[0];
     memcpy(shape + 1, state, sizeof state);
@@ -875,7 +895,7 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, DYNC_I64, t->device, t->lay.ndim + 1, shape);
 }
 
-/* ---- losses ------------------------------------------------------------------------------------------------------------------ */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
 {
@@ -903,7 +923,8 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 1, &y));
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
-    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim; /* of each class */
+    /* of each class */
+    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim;
     if (y->dtype != (shares ? x->dtype : DYNC_I64) && (shares || y->dtype != DYNC_U8))
         return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s", dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
                           dync__dtype_info(y->dtype)->name);
@@ -911,12 +932,13 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
     for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
-        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim",
+        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the "
+                                      "class dim",
                                       &x->lay, &y->lay);
     return dync__infer_fresh(out, x->dtype, device, 0, NULL);
 }
 
-/* ---- movers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- movers ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 {
@@ -933,9 +955,11 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
         const dync__tensor *t = list->as.list[i].as.t;
         dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
         if (t->lay.ndim == 0)
-            return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot be concatenated",
+            return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot "
+                                              "be concatenated",
                               i);
-        if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;      /* the legacy empty tensor fits anything */
+        /* the legacy empty tensor fits anything */
+        if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;
         if (!first) {
             first = t;
             DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
@@ -944,7 +968,8 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
         bool fits = t->lay.ndim == first->lay.ndim;
         for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
         if (!fits)
-            return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated",
+            return dync__infer_pair_error("Sizes of tensors must match except in the dim "
+                                          "concatenated",
                                           &first->lay, &t->lay);
         if (dync__any_token(total, t->lay.shape[dim])) total = dync__sz_add(total, t->lay.shape[dim]);
         else if (!dync__add_ok(total, t->lay.shape[dim], &total))
@@ -1058,13 +1083,15 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
         return dync__fail(DYNC_ERR_SHAPE,
-                          "Number of dimensions of repeat dims (%d) can not be smaller than number of "
+                          "Number of dimensions of repeat dims (%d) can not be smaller than "
+                          "number of "
                           "dimensions of tensor (%d)",
                           r->n, t->lay.ndim);
     for (int i = 0; i < r->n; i++) {
         int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
         if (r->as.dims[i] < 0)
-            return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld",
+            return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension "
+                                              "%lld",
                               (long long)r->as.dims[i]);
         if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
@@ -1095,7 +1122,8 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
     DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside dim"));
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
     return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
 }
 
@@ -1131,12 +1159,14 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
     DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside dim"));
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
     if (call->args[3].kind == DYNC__A_TENSOR) {
         const dync__tensor *src = call->args[3].as.t;
         if (src->dtype != t->dtype)
             return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
-        DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1, "expected index not larger than src"));
+        DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1, "expected index not larger than "
+                                                               "src"));
     }
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
@@ -1172,7 +1202,8 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_index(index));
     if (index->lay.ndim > 1)
         return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
-    if (t->dtype != src->dtype) return dync__fail(DYNC_ERR_DTYPE, "self and source must have the same scalar type");
+    if (t->dtype != src->dtype) return dync__fail(DYNC_ERR_DTYPE, "self and source must have the "
+                                                                  "same scalar type");
     bool fits = src->lay.ndim == t->lay.ndim;
     for (int d = 0; fits && d < t->lay.ndim; d++)
         fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);

@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-/* ---- building blocks ------------------------------------------------------------------------------------------------- */
+/* ---- building blocks ------------------------------------------------------------------------- */
 
 DYNC__FN int64_t dync__lower_count(const dync__layout *l)
 {
@@ -141,7 +141,7 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dy
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* ---- pointwise ------------------------------------------------------------------------------------------------------------ */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* Arguments that stay BOOL: conditions and masks. */
 static bool dync__lower_is_mask(int op, int arg)
@@ -203,7 +203,7 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
     return dync__lower_copy(pb, &in[0], &out[0]);
 }
 
-/* ---- factories --------------------------------------------------------------------------------------------------------------- */
+/* ---- factories ------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out)
@@ -279,7 +279,7 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_end(pb, &b);
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Loops of a reduction over x: kept dims outside in order, reduced dims inside. dim: the dim of x of each loop, -1 none. */
 typedef struct dync__rows {
@@ -321,7 +321,8 @@ static void dync__lower_row_strides(const dync__rows *r, const dync__layout *l, 
         stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
 }
 
-typedef struct dync__reducer {        /* a reduction in the making: one kernel and the operand that it runs over */
+/* a reduction in the making: one kernel and the operand that it runs over */
+typedef struct dync__reducer {
     dync__rows rows;
     dync__lb b;
     int64_t in[DYNC_MAX_DIMS + 1], out[DYNC_MAX_DIMS + 1];
@@ -538,7 +539,8 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     int type = dync__lower_wide(out->dtype), lead = in->lay.ndim - call->args[1].n;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) reduced[d] = d >= lead && d < in->lay.ndim;
     dync__lower_rows(&rows, &in->lay, reduced);
-    if (rows.row_length == 0) {                                                          /* of nothing: as PyTorch's */
+    /* of nothing: as PyTorch's */
+    if (rows.row_length == 0) {
         DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[1]));
         return dync__lower_fill(pb, call, -1, (double)NAN, &out[2]);
     }
@@ -575,7 +577,7 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     return dync__lower_end(pb, b);
 }
 
-/* ---- in place --------------------------------------------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 /* The functional row's value goes straight into self where it is a loop of one pass, by way of a
  * temporary elsewhere. So it does where elements of self share places (as_strided): each is
@@ -601,7 +603,7 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     return dync__lower_copy(pb, &temp, &self);
 }
 
-/* ---- the door -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__op_can_lower(int op)
 {

@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-/* ---- operands in the rank that a kernel wants --------------------------------------------------------------------------- */
+/* ---- operands in the rank that a kernel wants ------------------------------------------------ */
 
 /* A leading dim of size 1. */
 static void dync__lower_lift(dync__layout *l)
@@ -43,18 +43,20 @@ static dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtyp
 
 static int dync__lower_axis(const dync__arg *a, int ndim)
 {
-    return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);      /* inferred: in range */
+    /* inferred: in range */
+    return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);
 }
 
 static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
 DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[3] = {in[0], in[1], *out};
-    if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {          /* the vector on the right is a column */
+    /* the vector on the right is a column */
+    if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {
         op[1].lay.shape[1] = 1;
         op[1].lay.stride[1] = 1;
         op[1].lay.ndim = 2;
@@ -93,7 +95,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     return dync__lower_pointwise(pb, &add, sum, out);
 }
 
-/* ---- convolution and pooling ---------------------------------------------------------------------------------------------------- */
+/* ---- convolution and pooling ----------------------------------------------------------------- */
 
 static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64_t *out)
 {
@@ -176,7 +178,7 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
 static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int kernel, dync__operand *op, int n, int mask)
@@ -221,7 +223,7 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
     return DYNC_OK;
 }
 
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
 
@@ -259,7 +261,8 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, c
     dync__lower_rnn_begin(&l, pb, call, 5);
     for (int i = 0; i < 5; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
-        if (i == 2 && x) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense));             /* the bias is read as a row */
+        /* the bias is read as a row */
+        if (i == 2 && x) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense));
         dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
     }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
@@ -277,7 +280,8 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
     dync__lower_rnn_begin(&l, pb, call, 8);
     for (int i = 0; i < 8; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
-        if (x && (i == 5 || i == 6)) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense[i - 5]));      /* states, read one step back */
+        /* states, read one step back */
+        if (x && (i == 5 || i == 6)) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense[i - 5]));
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
@@ -315,7 +319,7 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
 }
 
-/* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
+/* ---- scans, sorting, scattering -------------------------------------------------------------- */
 
 /* A loop nest, or (elsewhere than on the CPU) a call. */
 DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
@@ -385,7 +389,7 @@ DYNC__LOWER_SCATTERED(scatter)
 DYNC__LOWER_SCATTERED(scatter_add)
 DYNC__LOWER_SCATTERED(index_add)
 
-/* ---- gathering ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 /* A step that fails where an index lies outside; on the CPU, as GPUs do not stop for it. */
 static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size)
@@ -400,7 +404,10 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table, const int64_t *table_stride, int index, int64_t size,
                                       int64_t stride, const dync__operand *out)
 {
-    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
+    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of "
+                                                                                "range: the "
+                                                                                "indexed dim is "
+                                                                                "empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
@@ -455,7 +462,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {

@@ -9,7 +9,7 @@
 #define DYNC__OP_H
 #include "../runtime/runtime.h"
 
-/* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 typedef enum { DYNC__A_NONE, DYNC__A_TENSOR, DYNC__A_INT, DYNC__A_FLOAT, DYNC__A_BOOL, DYNC__A_DIMS, DYNC__A_DTYPE, DYNC__A_DEVICE,
     DYNC__A_STR, DYNC__A_LIST /* of args: tensor lists, nested values in graph outputs */,
     DYNC__A_HANDLE /* as it comes from an entry point: opened by dync__op_call */, DYNC__A_NODE /* in graphs, instead of a tensor */,
@@ -30,11 +30,13 @@ DYNC__INLINE dync__arg dync__arg_dtype(int dt) { dync__arg a = {0}; a.kind = DYN
 DYNC__INLINE dync__arg dync__arg_device(int dev) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = dev; return a; }
 DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = DYNC__A_STR; a.as.s = s; return a; }
 DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d) { dync__arg a = {0}; a.kind = DYNC__A_DIMS; a.n = n; a.as.dims = d; return a; }
-DYNC__FN dync__arg dync__arg_value(dync_value v);           /* tensor, int, float, bool, str, none; a list: LIST with n -1 and as.p the dync_list, which dync__op_call opens; symbolic numbers: PTR */
+/* tensor, int, float, bool, str, none; a list: LIST with n -1 and as.p the dync_list, which
+ * dync__op_call opens; symbolic numbers: PTR */
+DYNC__FN dync__arg dync__arg_value(dync_value v);
 DYNC__INLINE bool dync__arg_is_number(const dync__arg *a) { return a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_BOOL; }
 DYNC__FN double dync__arg_number(const dync__arg *);
 
-/* ---- one call ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- one call -------------------------------------------------------------------------------- */
 enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
 /* of selu: expr.c and its gradient (Klambauer, Unterthiner, Mayr & Hochreiter 2017, arXiv:1706.02515) */
 #define DYNC__SELU_ALPHA 1.6732632423543772848170429916717
@@ -54,15 +56,17 @@ typedef struct dync__opcall {
     dync_loc at;
 } dync__opcall;
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 typedef enum {
     DYNC__POINTWISE,  /* one loop over the broadcast shape: expr */
     DYNC__REDUCE,     /* expr maps, then a reduction over dims, then post */
-    DYNC__VIEW,       /* shares its first argument's storage: infer gives the layout, nothing runs */
+    /* shares its first argument's storage: infer gives the layout, nothing runs */
+    DYNC__VIEW,
     DYNC__FACTORY,    /* no tensor arguments */
     DYNC__KERNEL,     /* own lowering to kernel calls or special loops */
     DYNC__COMPOSITE,  /* decompose only */
-    DYNC__INPLACE,    /* writes its first argument and returns it; inplace_of names the functional row */
+    /* writes its first argument and returns it; inplace_of names the functional row */
+    DYNC__INPLACE,
     DYNC__EFFECT      /* recorded and replayed for its effect (set_grad_enabled, manual_seed) */
 } dync__op_class;
 /* ops.def.h: X(name, class, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc). Each layer expands the
@@ -70,14 +74,21 @@ typedef enum {
  * a function column is NULL. Functions: infer dync__i_*, expr dync__e_*, lower dync__l_*, grad dync__g_*, decompose dync__d_*. */
 typedef struct dync__op_row {
     const char *name;                 /* PyTorch's */
-    const char *schema;               /* "(Value self, Value other)"; types: Tensor Tensor? Value Value? int int64 float bool Dims Dtype Tensor[] str; "-> Tensor" is implied, "-> (Tensor, Tensor)" where several */
+    /* "(Value self, Value other)"; types: Tensor Tensor? Value Value? int int64 float bool Dims
+     * Dtype Tensor[] str; "-> Tensor" is implied, "-> (Tensor, Tensor)" where several */
+    const char *schema;
     dync__op_class cls;
     int nout;
     int inplace_of;                   /* row, or -1 */
-    dync_status (*infer)(const dync__opcall *, dync__info *out);       /* shapes, dtypes, strides; every error message about arguments comes from here */
-    int (*expr)(dync__lb *, const dync__opcall *, const int *in);      /* POINTWISE: in[i] is argument i: a loaded tensor or a number, cast to the computing dtype (masks to BOOL), -1 for others; gives the value (before rounding to the output dtype) */
-    dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out); /* NULL: the class's own */
-    dync_status (*decompose)(dync__opcall *);                          /* sets out[] by calling operators */
+    /* shapes, dtypes, strides; every error message about arguments comes from here */
+    dync_status (*infer)(const dync__opcall *, dync__info *out);
+    /* POINTWISE: in[i] is argument i: a loaded tensor or a number, cast to the computing dtype
+     * (masks to BOOL), -1 for others; gives the value (before rounding to the output dtype) */
+    int (*expr)(dync__lb *, const dync__opcall *, const int *in);
+    /* NULL: the class's own */
+    dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out);
+    /* sets out[] by calling operators */
+    dync_status (*decompose)(dync__opcall *);
     const char *fx;                   /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
     uint32_t flags;
     const char *doc;                  /* one line; becomes the public comment */
@@ -94,9 +105,10 @@ DYNC__FN int dync__op_find(const char *name);                          /* -1 if 
 /* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to dync__op_info and dync__op_find. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user);
 DYNC__FN const dync__op_row *dync__custom_info(int op);                /* NULL: none */
-DYNC__FN int dync__hook_number(dync_hook fn, void *user);              /* the second argument of trace_wrapped; -1: no memory */
+/* the second argument of trace_wrapped; -1: no memory */
+DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 
-/* ---- dispatch (dispatch.c) ---------------------------------------------------------------------------------------------------------------- */
+/* ---- dispatch (dispatch.c) ------------------------------------------------------------------- */
 typedef struct dync__handler {
     dync_status (*call)(struct dync__handler *self, dync__opcall *);
     struct dync__handler *below;
@@ -106,15 +118,18 @@ typedef struct dync__handler {
     /* Of one at the bottom: what reads are while it records; NULL: plain ones. */
     const struct dync__read_intercept *reads;
 } dync__handler;
-DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
+/* on top of this thread's stack */
+DYNC__FN void dync__handler_push(dync__handler *);
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
 /* Takes the whole stack away (returns the old top) and puts it back: for code that must run really, e.g. inside a trace. */
 DYNC__FN dync__handler *dync__handler_swap(dync__handler *top);
 /* The bottom: eager, or a tracer put in its place (AOT, make_graph), which the tape then sits on. Returns the one before; NULL is eager. */
 DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom);
 DYNC__FN dync_status dync__dispatch(dync__opcall *);                   /* from the top */
-DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);            /* the bottom in force: no tape, no capture. The tape runs its operator through this */
-DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *); /* the handler under self, or the bottom */
+/* the bottom in force: no tape, no capture. The tape runs its operator through this */
+DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);
+/* the handler under self, or the bottom */
+DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
 /* The tape installs itself here: called instead of the bottom when no handler is (left) on the stack.
  * Defined, with its value, in autograd/tape.c. */
 #if defined(DYNC__SPLIT)
@@ -124,13 +139,15 @@ static dync_status (*dync__tape_hook)(dync__opcall *);
 #endif
 /* Public entry: opens handles, checks argument kinds, dispatches, gives the result to the scope. */
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at);
-DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);        /* several outputs: a list */
+/* several outputs: a list */
+DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);
 /* Internal: arguments opened; owned results in out. at: that of the thread. */
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
 
-/* ---- inference and lowering ------------------------------------------------------------------------------------------------------------------ */
+/* ---- inference and lowering ------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);          /* the row's */
-DYNC__FN dync_status dync__op_fake(dync__opcall *);                                  /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
+/* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
+DYNC__FN dync_status dync__op_fake(dync__opcall *);
 /* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists flattened), out: per output.
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
 /* Its decomposition; what fails inside may name it (dync__tls.within). */
@@ -146,8 +163,9 @@ DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
-/* ---- reads ------------------------------------------------------------------------------------------------------------------------------------ */
-typedef struct dync__opaque { void (*end)(void *tracer); void *tracer; } dync__opaque;     /* what dync__opaque_begin began */
+/* ---- reads ----------------------------------------------------------------------------------- */
+/* what dync__opaque_begin began */
+typedef struct dync__opaque { void (*end)(void *tracer); void *tracer; } dync__opaque;
 /* What the C program learns from a tensor's data, asked first when a function is being traced or the tensor is fake. capture/ installs it.
  * A function that returns true has handled the call and left the answer; one that is NULL or returns false leaves it to the plain read. */
 typedef struct dync__read_intercept {
@@ -158,7 +176,8 @@ typedef struct dync__read_intercept {
     bool (*str)(const dync_tensor *, char **result);
     bool (*equal)(const dync_tensor *, const dync_tensor *, bool *result);
     bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol, bool *result);
-    bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);  /* dync_from; borrow: dync_wrap */
+    /* dync_from; borrow: dync_wrap */
+    bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
@@ -173,7 +192,8 @@ DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
     if (o->end) o->end(o->tracer);
 }
 #if defined(DYNC__SPLIT)
-extern const dync__read_intercept *(*dync__read_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
+/* NULL until capture/ installs it; it returns NULL when nothing is traced */
+extern const dync__read_intercept *(*dync__read_intercept_get)(void);
 #else
 static const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif

@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-/* ---- the operator named in messages ------------------------------------------------------------------------------------------ */
+/* ---- the operator named in messages ---------------------------------------------------------- */
 
 typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
 
@@ -25,7 +25,7 @@ static void dync__public_end(const dync__public_frame *f)
 
 static dync_loc dync__public_at(const dync_loc *given) { return given->file ? *given : dync__tls.at; }
 
-/* ---- makers --------------------------------------------------------------------------------------------------------------------- */
+/* ---- makers ---------------------------------------------------------------------------------- */
 
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
 static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name, dync_loc at)
@@ -149,7 +149,8 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h)
     dync__tensor *t = dync__open(h);
     dync_tensor *result = NULL;
     if (t && !dync_is_leaf(h))
-        dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it first");
+        dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it "
+                                      "first");
     else if (t && dync__infer_floating(t) == DYNC_OK && (result = dync_requires_grad_(h, true)) != NULL)
         t->flags |= DYNC__T_PARAMETER;
     dync__public_end(&f);
@@ -188,7 +189,7 @@ DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed)
     dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
 }
 
-/* ---- reads ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 /* The interceptor, where this read is to be offered to it. */
 static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
@@ -203,9 +204,12 @@ DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
     const dync_loc *at = &dync__tls.at;
     if (dync__tls.quiet) dync__warn("dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements", at->file ? at->file : "?", at->line);
     return dync__fail(DYNC_ERR_DATA_PTR,
-                      "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is "
-                      "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque "
-                      "custom op.\ndync_data gives NULL here: while a graph is made its tensors hold no elements. Compute with operators, or make what "
+                      "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). "
+                      "If you're using torch.compile/export/fx, it is "
+                      "likely that we are erroneously tracing into a custom kernel. To fix this, "
+                      "please wrap the custom kernel into an opaque "
+                      "custom op.\ndync_data gives NULL here: while a graph is made its tensors "
+                      "hold no elements. Compute with operators, or make what "
                       "reads elements an operator by dync_op_register with a meta function");
 }
 
@@ -220,7 +224,8 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     }
     if (t->device == DYNC_CPU) return t;
     if (owned) return *owned = dync__contiguous_copy(t);
-    dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
+    dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device "
+                                "first");
     return NULL;
 }
 
@@ -247,7 +252,8 @@ DYNC_API double (dync_item)(dync_tensor *h)
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
-        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data",
+        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar: "
+                                   "select one, or read them through dync_data",
                    (long long)t->numel);
     dync__unref(owned);
     dync__public_end(&f);
@@ -278,7 +284,8 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
 {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__open(h);
-    if (t && (t->flags & DYNC__T_FAKE)) t = dync__public_readable(h, NULL);          /* one of META shows its form */
+    /* one of META shows its form */
+    if (t && (t->flags & DYNC__T_FAKE)) t = dync__public_readable(h, NULL);
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
     return t && !s->failed;
@@ -317,7 +324,7 @@ DYNC_API void (dync_print)(dync_tensor *h)
     dync__str_free(&s);
 }
 
-/* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- comparisons of whole tensors ------------------------------------------------------------ */
 
 DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
 {
@@ -410,7 +417,7 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     return result;
 }
 
-/* ---- splitting: lists of views ------------------------------------------------------------------------------------------------------------ */
+/* ---- splitting: lists of views --------------------------------------------------------------- */
 
 /* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total. select: places instead of slices. */
 static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes,
@@ -439,7 +446,8 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
     if (!t) return -1;
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
-    int64_t size = any ? t->lay.shape[*dim] : dync__sz_number(t->lay.shape[*dim]);      /* how many pieces there are depends on it */
+    /* how many pieces there are depends on it */
+    int64_t size = any ? t->lay.shape[*dim] : dync__sz_number(t->lay.shape[*dim]);
     if (dync__sz_hint(size) > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
     return size;
 }
@@ -474,7 +482,8 @@ DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
     for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
         dync__fail(DYNC_ERR_VALUE,
-                   "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)",
+                   "expects sizes >= 0 that sum exactly to %lld (input tensor's size at "
+                   "dimension %d)",
                    (long long)total, dim);
     else if (ok)
         list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false, total);

@@ -174,7 +174,8 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
     dync__callargs flat;
     dync_value result = DYNC_NONE;
     if (nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got no arguments");
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got "
+                                   "no arguments");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
@@ -184,7 +185,8 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
-    bool wants_grad = dync__tls.compiling; /* then the interpreter runs, and the tape or the tracer sees each operator */
+    /* then the interpreter runs, and the tape or the tracer sees each operator */
+    bool wants_grad = dync__tls.compiling;
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
         if (dync__program_check_input(p, i, t) != DYNC_OK || (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK)) return result;

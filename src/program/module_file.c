@@ -8,7 +8,7 @@
 static const char dync__module_key[] = "dync.module";
 enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
 
-/* ---- the state: every parameter and buffer with its path ------------------------------------------------------------- */
+/* ---- the state: every parameter and buffer with its path ------------------------------------- */
 
 typedef struct dync__module_state {
     dync__arena arena;
@@ -31,7 +31,7 @@ static dync_status dync__module_collect(dync__module_state *s, const dync__modul
     return DYNC_OK;
 }
 
-/* ---- saving --------------------------------------------------------------------------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 static void dync__module_json_entries(dync__str *s, const dync__module *m, bool buffers)
 {
@@ -92,7 +92,7 @@ static dync_status dync__module_save(dync__module *m, const char *path)
     return status;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
 {
@@ -178,7 +178,7 @@ DYNC_API dync_status (dync_module_load)(dync_module *handle, const char *path)
     return m ? dync__module_file_opaque("torch.load", dync__module_load, m, path) : DYNC_ERR_VALUE;
 }
 
-/* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
+/* ---- opening: the structure again ------------------------------------------------------------ */
 
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
 
@@ -203,7 +203,8 @@ static dync_status dync__module_read_numbers(dync__module *m, const dync__json *
         m->ints[i] = ints->item[i].i;
     }
     for (int i = 0; i < floats->n; i++) {
-        if (floats->item[i].kind != DYNC__JSON_NUM) return dync__module_bad("a number that is none");
+        if (floats->item[i].kind != DYNC__JSON_NUM) return dync__module_bad("a number that is "
+                                                                            "none");
         m->floats[i] = floats->item[i].num;
     }
     m->training = !training || training->kind != DYNC__JSON_BOOL || training->b;
@@ -267,7 +268,8 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
 static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *args = dync__module_text(json, "args");
-    if (dync__module_args_check(args) != DYNC_OK) return dync__module_bad("arguments without names");
+    if (dync__module_args_check(args) != DYNC_OK) return dync__module_bad("arguments without "
+                                                                          "names");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
     DYNC__TRY(dync__module_find_class(m));

@@ -23,11 +23,13 @@ struct dync__program {
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
                                                  const int *leaf);
 DYNC__FN void dync__program_free(dync__program *);                               /* NULL allowed */
-DYNC__FN dync_program *dync__program_give(dync__program *taken); /* its handle, for the user; NULL passes */
+/* its handle, for the user; NULL passes */
+DYNC__FN dync_program *dync__program_give(dync__program *taken);
 DYNC__FN dync_value dync__program_run(dync__program *, int nargs, const dync_value *args);
 /* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
  * limited. */
-DYNC__FN dync_status dync__program_write(const dync__program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+/* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+DYNC__FN dync_status dync__program_write(const dync__program *, dync__str *);
 DYNC__FN dync_status dync__program_write_own(const dync__program *, dync__str *);
 DYNC__FN dync__program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
@@ -72,5 +74,6 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
-DYNC__FN dync__module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+/* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_from(dync__st_file *);
 #endif

@@ -36,7 +36,7 @@ static uint64_t dync__program_sum(const char *bytes, size_t n)
     return dync__hash_bytes(bytes, n, 0x64796e63u);
 }
 
-/* ---- what a file may hold --------------------------------------------------------------------- */
+/* ---- what a file may hold -------------------------------------------------------------------- */
 
 static struct {
     dync__mutex lock;
@@ -57,7 +57,8 @@ static dync_limits dync__program_limits_get(void)
 DYNC_API dync_status dync_set_limits(dync_limits limits)
 {
     if (limits.nodes < 0 || limits.elements < 0 || limits.work < 0)
-        return dync__fail(DYNC_ERR_VALUE, "dync_set_limits: expected limits of at least 0, got nodes %lld, elements %lld, work %lld",
+        return dync__fail(DYNC_ERR_VALUE, "dync_set_limits: expected limits of at least 0, got "
+                                          "nodes %lld, elements %lld, work %lld",
                           (long long)limits.nodes, (long long)limits.elements, (long long)limits.work);
     dync__lock(&dync__program_limits.lock);
     dync__program_limits.at = limits;

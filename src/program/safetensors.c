@@ -20,7 +20,7 @@ static void dync__st_swap(char *data, size_t n, size_t item)
         }
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static dync_status dync__st_bad(const char *what, const char *name)
 {
@@ -161,7 +161,7 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char
     return NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values)
 {

@@ -10,7 +10,8 @@
 #include "../kernel/conv_jit.h"
 #include "../loop/fuse.h"
 
-typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;   /* touched: by how many steps */
+/* touched: by how many steps */
+typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;
 typedef struct dync__cv_step {
     dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
     int32_t x, y;                        /* slots */
@@ -29,7 +30,7 @@ typedef struct dync__cv {
 
 static bool dync__cv_is(const dync__kcall *c, int kernel) { return c->row == dync__kernel_row(kernel); }
 
-/* ---- loop nests over an array [N, C, H, W] ---------------------------------------------------------------------------------------- */
+/* ---- loop nests over an array [N, C, H, W] --------------------------------------------------- */
 
 /* Does the access walk the whole array, each element once? */
 static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t numel)
@@ -117,7 +118,7 @@ static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot
     return result;
 }
 
-/* ---- what follows a convolution ----------------------------------------------------------------------------------------------------- */
+/* ---- what follows a convolution -------------------------------------------------------------- */
 
 /* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or -1: full. */
 static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole, const int64_t *cut, int64_t *step)
@@ -253,7 +254,7 @@ static dync_status dync__cv_join(dync__cv *v, int i)
     return DYNC_OK;
 }
 
-/* ---- which arrays lie in blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- which arrays lie in blocks -------------------------------------------------------------- */
 
 static void dync__cv_know(dync__cv *v, const dync__operand *o)
 {
@@ -275,7 +276,8 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
         const int64_t *w = c->operand[1].lay.shape;
         bool depthwise = w[1] == 1 && c->attr[6] > 1 && w[0] == c->attr[6];
         if (!depthwise) channels /= c->attr[6];
-        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;       /* it would take narrower vectors */
+        /* it would take narrower vectors */
+        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;
     }
     return channels % v->V == 0;
 }
@@ -369,7 +371,8 @@ static dync_status dync__cv_gather(dync__cv *v)
         bool side = dync__cv_side(v, c, &c->operand[c->n - 1]);
         DYNC__TRY(dync__cv_join(v, i));
         if (v->at[i].y == y) continue;
-        c = v->at[i].call;                           /* the result is now what the loop nest wrote */
+        /* the result is now what the loop nest wrote */
+        c = v->at[i].call;
         dync__cv_know(v, &c->operand[c->n - 1]);
         if (!side || v->at[i].refused == 2) v->slot[v->at[i].y].bad = true;
     }

@@ -49,7 +49,8 @@ DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot)
     int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
     for (int i = 0; c && i < c->n; i++)
         if (c->operand[i].slot == slot) mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
-    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;       /* a prologue's too */
+    /* a prologue's too */
+    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;
     return mode;
 }
 
@@ -161,7 +162,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
     return stores == 1 ? slot : -1;
 }
 
-/* ---- in place ---------------------------------------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 static int dync__in_place_mode(const dync__fuse_step *step, int from, int to, int32_t slot)
 {

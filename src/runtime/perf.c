@@ -66,7 +66,7 @@ DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step)
     p->perf = f;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static uint64_t dync__perf_best_of(const dync__kernel *k, void *const *buffers)
 {
@@ -109,7 +109,7 @@ static void dync__perf_peaks(double peak[2])
     dync__arena_free(&arena);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
 {

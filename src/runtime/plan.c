@@ -5,7 +5,7 @@
 #include "../kernel/conv_jit.h"
 #include "../kernel/operand.h"
 
-/* ---- builder ------------------------------------------------------------------------------------------------------------- */
+/* ---- builder --------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
 {
     dync__slot s = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
@@ -28,7 +28,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-/* ---- stages ---------------------------------------------------------------------------------------------------------------- */
+/* ---- stages ---------------------------------------------------------------------------------- */
 static bool dync__plan_keeps(void *user, int32_t slot)
 {
     const dync__pb *pb = user;
@@ -139,7 +139,8 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
     dync__buf *stored = NULL;
     for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
         if ((*k)->buf.at[i].id == slot) stored = &(*k)->buf.at[i];
-    if (stored) stored->mode |= DYNC__BUF_IN;           /* what is in the cache is not stored past it */
+    /* what is in the cache is not stored past it */
+    if (stored) stored->mode |= DYNC__BUF_IN;
     if (!(s->code = dync__code_new(*k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
@@ -176,13 +177,15 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
     }
     if (p->device != DYNC_CPU && !c->row->any_device) {
-        for (int i = 0; i < 2; i++) c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;      /* what is made on its way has no memory */
+        /* what is made on its way has no memory */
+        for (int i = 0; i < 2; i++) c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;
         DYNC__TRY(dync__plan_step_slots(p, s, c, with, 3));
         const bool *host = dync__plan_hosts(p, s, c->n);
         s->device_code = host ? dync__device_hook->call_new(p->device, c, with, host, keep) : NULL;
         return s->device_code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
-    s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
+    /* what prepare makes is freed with the plan, also when it fails */
+    s->call = c;
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
     return dync__plan_step_slots(p, s, c, with, 1);
@@ -279,13 +282,15 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
     p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
-    const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);    /* epilogue and prologues of each call */
+    /* epilogue and prologues of each call */
+    const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);
     if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
         bool keep = true;
         if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU) DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
-        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
+        /* everything it made went elsewhere by fusion */
+        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         dync__plan_step *s = &p->step[p->n_steps++];
         if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
         if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);

@@ -5,7 +5,8 @@
 
 /* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes into the arena. */
 enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP };
-typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
+/* at -1 in the arena: no memory */
+typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;
 
 typedef struct dync__plan_step {
     dync__code *code;                    /* one of the two; both: code is the call's epilogue */
@@ -38,21 +39,28 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
  * its own, or -1. */
-DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);           /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
-DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);                  /* calls go to just before the loops that read their result */
+/* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
+DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);
+/* calls go to just before the loops that read their result */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
+/* the call's result, by another step */
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
-DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);  /* what is scattered into lies where the result does */
+/* what is scattered into lies where the result does */
+DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device would rather: kernels `with` each step. */
 DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at, const dync__kernel *(*with)[3]);
-/* ---- perf.c, tune.c ---- */
-DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
+/* ---- perf.c, tune.c -------------------------------------------------------------------------- */
+/* counts the work of each step */
+DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
-DYNC__FN void dync__perf_run(const dync__plan *);                              /* a run is over: perhaps a table */
+/* a run is over: perhaps a table */
+DYNC__FN void dync__perf_run(const dync__plan *);
 DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
 
-typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
+/* steps from first write to last use; first -1: unused */
+typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif

@@ -4,7 +4,8 @@
 #include "../dync.in.h"
 #include "plan.h"
 
-typedef struct dync__binding { void *const *table[2]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
+/* table: by DYNC__SOURCE_ */
+typedef struct dync__binding { void *const *table[2]; char *arena; uint64_t rng; } dync__binding;
 
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b)
 {

@@ -17,7 +17,8 @@ typedef struct dync__slot {
     bool host;                   /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
-typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;      /* one of the two */
+/* one of the two */
+typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;
 
 /* Builder: slots and unfused steps in program order, all in the arena. */
 typedef struct dync__pb {
@@ -34,8 +35,10 @@ typedef struct dync__pb {
     bool fast_math;
     int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
 } dync__pb;
-DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
-DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
+/* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
+DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
+/* buf ids are slot numbers */
+DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
 typedef struct dync__plan_options {
@@ -45,12 +48,14 @@ typedef struct dync__plan_options {
     const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
-DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
+/* NULL + error; takes nothing over: the builder's arena may die */
+DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);
 /* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
  * (in-place). tensors: those behind the inputs, by which kernels know what is unchanged since the last run; or NULL. Thread safe; scratch comes from the calling thread's cache. */
 DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
 DYNC__FN int dync__plan_step_count(const dync__plan *);
-DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);               /* steps, fused loops, memory */
+/* steps, fused loops, memory */
+DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);
 #endif

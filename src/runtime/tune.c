@@ -9,7 +9,8 @@
 #include "../codegen/interp.h"
 
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_NS = 1000000, DYNC__TUNE_BYTES = 64 * 1024 * 1024, DYNC__TUNE_PATH = 512 };
-typedef struct dync__tuned { uint64_t key; uint32_t form; } dync__tuned;     /* form: isa, + 16 machine code */
+/* form: isa, + 16 machine code */
+typedef struct dync__tuned { uint64_t key; uint32_t form; } dync__tuned;
 static struct {
     dync__mutex lock;
     int n;
@@ -105,7 +106,8 @@ static uint32_t dync__tune_measure(const dync__kernel *k)
         int64_t n = dync__tune_reach(k, i);
         ok = n > 0 && (buffers[i] = dync__arena_alloc(&arena, (size_t)n * dync__dtype_info(k->buf.at[i].dtype)->bytes + 64)) != NULL;
     }
-    for (int c = 0; ok && c <= best_isa; c++) {      /* the instruction sets from the best down, then the interpreter */
+    /* the instruction sets from the best down, then the interpreter */
+    for (int c = 0; ok && c <= best_isa; c++) {
         uint32_t form = c < best_isa ? 16u + (uint32_t)(best_isa - c) : (uint32_t)best_isa;
         dync__code *code = dync__tune_make(k, form);
         uint64_t ns = code ? dync__tune_time(code, buffers) : UINT64_MAX;

@@ -16,7 +16,7 @@ static const dync__dtype_row dync__dtype_rows[] = {
 DYNC__FN bool dync__dtype_valid(int dtype) { return dtype >= 0 && dtype < DYNC__COUNT_OF(dync__dtype_rows); }
 DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype) { return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32]; }
 
-/* ---- promotion ---- */
+/* ---- promotion ------------------------------------------------------------------------------- */
 
 /* 0 bool, 1 integer, 2 float */
 static int dync__dtype_kind_rank(int dtype)
@@ -58,7 +58,7 @@ DYNC__FN int dync__promoter_result(const dync__promoter *p)
 
 DYNC__FN bool dync__can_cast(int from, int to) { return dync__dtype_kind_rank(from) <= dync__dtype_kind_rank(to); }
 
-/* ---- one element ---- */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 DYNC__FN double dync__load_f64(const void *p, int dtype)
 {
@@ -86,7 +86,8 @@ static int64_t dync__dtype_saturate(double x, int64_t least, int64_t most)
 {
     if (dync__dtype_is_nan(x)) return 0;
     if (x <= (double)least) return least;
-    return x >= (double)most ? most : (int64_t)x;       /* (double)INT64_MAX is 2^63: nothing above it is converted */
+    /* (double)INT64_MAX is 2^63: nothing above it is converted */
+    return x >= (double)most ? most : (int64_t)x;
 }
 
 DYNC__FN int64_t dync__load_i64(const void *p, int dtype)
@@ -115,7 +116,8 @@ static float dync__dtype_round_to_odd(double x)
     if ((double)f == x || dync__dtype_is_nan(x)) return f;
     memcpy(&bits, &f, 4);
     if (bits & 1) return f;
-    bool away = x < 0 ? (double)f < x : (double)f > x;    /* rounded away from zero: step back, else step on; both are odd */
+    /* rounded away from zero: step back, else step on; both are odd */
+    bool away = x < 0 ? (double)f < x : (double)f > x;
     bits = away ? bits - 1 : bits + 1;
     memcpy(&f, &bits, 4);
     return f;

@@ -10,12 +10,17 @@ static bool dync__init_done;
 
 DYNC_API dync_status dync_init(dync_init_options options)
 {
-    if (dync__init_done) return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without dync_shutdown between");
-    if (dync__mem_in_use()) return dync__fail(DYNC_ERR_VALUE, "dync_init: expected as the first call, but dync has allocated memory already");
+    if (dync__init_done) return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without "
+                                                           "dync_shutdown between");
+    if (dync__mem_in_use()) return dync__fail(DYNC_ERR_VALUE, "dync_init: expected as the first "
+                                                              "call, but dync has allocated "
+                                                              "memory already");
     if (options.threads < 0) return dync__fail(DYNC_ERR_VALUE, "dync_init: threads: expected 0 or more, got %d", options.threads);
     if (options.memory && !dync__mem_set_buffer(options.memory, options.memory_size))
         return dync__fail(DYNC_ERR_VALUE, "dync_init: memory: %zu bytes are too few", options.memory_size);
-    if (!options.memory && options.memory_size) return dync__fail(DYNC_ERR_VALUE, "dync_init: memory_size without memory");
+    if (!options.memory && options.memory_size) return dync__fail(DYNC_ERR_VALUE, "dync_init: "
+                                                                                  "memory_size "
+                                                                                  "without memory");
     dync__init_done = true;
     dync__pool_set_threads(options.threads);
     dync__tls.rng_seed = options.seed;

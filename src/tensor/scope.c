@@ -10,7 +10,8 @@
 enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEFERRED };
 enum { DYNC__SCOPE_HINT = 100000 };
 
-typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;   /* size: of MEMORY */
+/* size: of MEMORY */
+typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;
 typedef struct dync__deferred { void (*fn)(void *); void *arg; } dync__deferred;
 typedef struct dync__scope_mark { uintptr_t serial; int start; } dync__scope_mark;
 
@@ -38,7 +39,7 @@ DYNC__OFTEN DYNC__INLINE dync__scopes *dync__scopes_get(void)
     return DYNC__LIKELY(s != NULL) ? s : dync__scopes_new();
 }
 
-/* ---- entries ---- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
 {
@@ -122,7 +123,7 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
     return false;
 }
 
-/* ---- scopes ---- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 DYNC__OFTEN DYNC_API dync_scope dync_scope_begin(void)
 {
@@ -228,7 +229,8 @@ DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
     dync__scopes *s = dync__tls.scopes;
     dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t)) dync__scope_lift_item(s, s->mark.n - 1, t, false);   /* or it lives longer already */
+    /* or it lives longer already */
+    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t)) dync__scope_lift_item(s, s->mark.n - 1, t, false);
     return handle;
 }
 
@@ -251,7 +253,7 @@ DYNC_API void dync_release(dync_tensor *handle)
     else dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s", t->op ? t->op : "the user");
 }
 
-/* ---- lists ---- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static size_t dync__list_bytes(int n) { return sizeof(dync__list) + (size_t)n * sizeof(dync_value); }
 
@@ -260,7 +262,8 @@ DYNC__FN dync_value dync__list_new(int n)
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
     if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
     if ((size_t)n > (SIZE_MAX - sizeof(dync__list)) / sizeof(dync_value)) return dync__fail_memory(SIZE_MAX), none;
-    dync__list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
+    /* zeroed values are NONE */
+    dync__list *l = dync__calloc(dync__list_bytes(n));
     if (!l) return none;
     l->n = n;
     l->refs = 1;

@@ -41,7 +41,8 @@ DYNC__RARE static dync_status dync__size_is_known(int ndim, const int64_t *shape
     dync__shape_buffer text;
     if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
     if (dync__tls.compiling)
-        return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may only be passed on whole, as an element of a "
+        return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may "
+                                          "only be passed on whole, as an element of a "
                           "shape, inside the traced function", (long long)size);
     if (!dync__is_token(size)) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
@@ -108,7 +109,8 @@ DYNC__FN bool dync__layout_is_countable(const dync__layout *lay)
 
 DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
 {
-    size_t bytes = (size_t)a->ndim * sizeof *a->shape;      /* what lies beyond the rank was never written */
+    /* what lies beyond the rank was never written */
+    size_t bytes = (size_t)a->ndim * sizeof *a->shape;
     return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
 }
 
@@ -287,7 +289,8 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
             chunk = made = 1;
         }
     }
-    for (; d >= 0; d--) result.stride[d] = dync__sz_mul(made, base);     /* rank 0 seen as sizes of 1 */
+    /* rank 0 seen as sizes of 1 */
+    for (; d >= 0; d--) result.stride[d] = dync__sz_mul(made, base);
     *out = result;
     return DYNC_OK;
 }

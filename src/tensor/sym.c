@@ -10,7 +10,7 @@ enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 DYNC__FN dync__symtab *dync__symtab_new(void)
 {
     dync__symtab *t = dync__calloc(sizeof *t);
@@ -91,7 +91,7 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     return NULL;
 }
 
-/* ---- polynomials ------------------------------------------------------------------------------------------------------------------ */
+/* ---- polynomials ----------------------------------------------------------------------------- */
 static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
 {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
@@ -248,7 +248,7 @@ static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_
     return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 static double dync__sf_plain(int op, double a, double b)
 {
     switch (op) {
@@ -280,7 +280,7 @@ static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
 
-/* ---- what symbols were found to be --------------------------------------------------------------------------------------------------- */
+/* ---- what symbols were found to be ----------------------------------------------------------- */
 static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
 {
     int op = e->kind;
@@ -312,7 +312,8 @@ static dync__symtab *dync__sz_table(int64_t a, int64_t b)
     dync__symtab *t = dync__tls.syms;
     bool known = t && (!dync__is_token(a) || dync__symtab_find(t, a)) && (!dync__is_token(b) || dync__symtab_find(t, b));
     if (known) return t;
-    dync__fail(DYNC_ERR_VALUE, "%lld is no size: what dync_dim gives may only be passed on whole, as an element of a shape, inside the traced function",
+    dync__fail(DYNC_ERR_VALUE, "%lld is no size: what dync_dim gives may only be passed on "
+                               "whole, as an element of a shape, inside the traced function",
                (long long)(dync__is_token(a) ? a : b));
     return NULL;
 }
@@ -409,7 +410,7 @@ DYNC__FN void dync__layout_number(dync__layout *lay)
     lay->offset = dync__sz_number(lay->offset);
 }
 
-/* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
 
 static double dync__sz_bound(int64_t x) { return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x; }
@@ -465,7 +466,7 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
     }
 }
 
-/* ---- decisions --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 /* coef * symbol + rest, rest a number. */
 static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef, int64_t *rest)
 {
@@ -524,7 +525,8 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
     }
     dync__sz_symbol *s = &t->symbol.at[symbol];
     bool high = less == (coef > 0);                                       /* an upper bound */
-    rest = DYNC__MAX(rest, -INT64_MAX / 4);                               /* slices begin and end anywhere */
+    /* slices begin and end anywhere */
+    rest = DYNC__MAX(rest, -INT64_MAX / 4);
     int64_t size = coef > 0 ? coef : -coef, edge = coef > 0 ? -rest : rest;
     /* coef > 0: s*size < edge, or >= edge; coef < 0: s*size > edge, or <= edge */
     if (coef > 0) edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);
@@ -574,7 +576,7 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
     return size;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok)
 {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
@@ -671,7 +673,7 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, 
     return a <= b;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind, dync__str *s)
 {
     static const char *const binary[] = {" + ", " - ", "*", "//", " % "};

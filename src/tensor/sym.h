@@ -21,7 +21,8 @@ typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor *
 typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
 typedef enum { DYNC__SF_OF = 16 /* of a size */, DYNC__SF_ADD, DYNC__SF_SUB, DYNC__SF_MUL, DYNC__SF_DIV, DYNC__SF_SQRT /* of a */ } dync__sf_op;
 enum { DYNC__SZ_DEGREE = 6 };
-typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;    /* coef * product of atoms; n 0: a number */
+/* coef * product of atoms; n 0: a number */
+typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;
 typedef struct dync__sz_expr {
     int64_t token, hint;                 /* of a number: the bits of both */
     int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a number */
@@ -55,18 +56,25 @@ typedef struct dync__symtab {
 
 DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
 DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
-DYNC__FN void dync__symtab_free(dync__symtab *);                                /* gives a reference up */
+/* gives a reference up */
+DYNC__FN void dync__symtab_free(dync__symtab *);
 /* All of it. value, where given: hints are those of symbol i being value[i]. */
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
-DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number); /* its token; -1: no memory */
-DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);  /* NULL: not one of this table */
+/* its token; -1: no memory */
+DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number);
+/* NULL: not one of this table */
+DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
-DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);     /* "2*s0 + 1" */
+/* "2*s0 + 1" */
+DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);
 typedef struct dync__sz_names { const void *user; void (*symbol)(const void *user, int64_t token, dync__str *); } dync__sz_names;
-DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *, dync__str *);   /* as a C expression */
-DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             /* with what its symbols were found to be */
-DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
+/* as a C expression */
+DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *, dync__str *);
+/* with what its symbols were found to be */
+DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);
+/* marks the symbols it is made of; false: an unknown token */
+DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
 DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
 DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
@@ -80,14 +88,19 @@ DYNC__INLINE bool dync__is_sf(int64_t bits)
 }
 DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
 DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
-DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
+/* plain, or a token of the thread's table */
+DYNC__FN double dync__sf(dync__sf_op, double a, double b);
 DYNC__FN double dync__sf_of(int64_t size);
-DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
-DYNC__FN dync_status dync__sf_check(double operand); /* DYNC_ERR_VALUE: a converted or rounded token */
+/* plain: the symbols in it are guarded */
+DYNC__FN double dync__sf_number(double);
+/* DYNC_ERR_VALUE: a converted or rounded token */
+DYNC__FN dync_status dync__sf_check(double operand);
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
-DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
+/* in the thread's table; -1 and an error where it cannot be */
+DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
-DYNC__FN int64_t dync__sz_number(int64_t size);                                 /* the plain number: the symbols in it are guarded to give it */
+/* the plain number: the symbols in it are guarded to give it */
+DYNC__FN int64_t dync__sz_number(int64_t size);
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
 /* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what is
@@ -114,7 +127,8 @@ DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b)
 {
     return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : dync__sz_times(a, b);
 }
-DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }   /* plain: b > 0, a >= 0 */
+/* plain: b > 0, a >= 0 */
+DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }
 DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b; }
 DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b) { return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b)); }
 DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b; }
@@ -134,5 +148,6 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
     return true;
 }
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
-DYNC__FN void dync__layout_number(dync__layout *);                               /* each of its sizes as dync__sz_number has it */
+/* each of its sizes as dync__sz_number has it */
+DYNC__FN void dync__layout_number(dync__layout *);
 #endif

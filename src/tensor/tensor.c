@@ -21,7 +21,8 @@ enum {
     DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS, DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
-    DYNC__JOINED_BYTES = 4096,             /* up to here storage and data are one block: small tensors come and go quickly */
+    /* up to here storage and data are one block: small tensors come and go quickly */
+    DYNC__JOINED_BYTES = 4096,
 #if defined(DYNC_SMALL)
     DYNC__GRAVES = 16,
     DYNC__DATA_ALIGN = 8
@@ -57,7 +58,7 @@ static dync__tensor *dync__slot_at(uint32_t slot)
     return dync__chunks[slot >> DYNC__CHUNK_BITS] + (slot & (DYNC__CHUNK_SLOTS - 1));
 }
 
-/* ---- state of a thread ---- */
+/* ---- state of a thread ----------------------------------------------------------------------- */
 
 DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread)
 {
@@ -112,7 +113,7 @@ DYNC__FN int64_t dync__live_tensors(void)
     return DYNC__ATOMIC_PEEK(&dync__slots.live) + (s ? s->live : 0);
 }
 
-/* ---- slots ---- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* Called with the lock held. */
 static bool dync__slots_grow(void)
@@ -170,7 +171,8 @@ DYNC__OFTEN static void dync__slot_free(dync__tensor *t)
     uintptr_t handle = (uintptr_t)dync__handle(t);
     DYNC__ATOMIC_STORE(&t->generation, (t->generation + 1) & DYNC__HANDLE_GENERATIONS);
     DYNC__ATOMIC_STORE(&t->refs, 0);
-    if (DYNC__UNLIKELY(!s)) {             /* no memory for this thread's state: straight to the shared list */
+    /* no memory for this thread's state: straight to the shared list */
+    if (DYNC__UNLIKELY(!s)) {
         (void)DYNC__ATOMIC_ADD(&dync__slots.live, -1);
         dync__lock(&dync__slots.lock);
         t->numel = dync__slots.free;
@@ -203,7 +205,7 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
     return NULL;
 }
 
-/* ---- storage ---- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 static void *dync__storage_memory(int device, size_t n)
 {
@@ -270,7 +272,7 @@ DYNC__OFTEN DYNC__FN void dync__storage_unref(dync__storage *s)
     if (DYNC__ATOMIC_LOAD(&s->refs) == 1 || DYNC__ATOMIC_DEC(&s->refs) == 0) dync__storage_free(s);
 }
 
-/* ---- tensors ---- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* Elements from the first to one past the last address a layout reaches; 0 when it is empty. Layouts are checked when made. */
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
@@ -429,7 +431,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
     return copy;
 }
 
-/* ---- the end ---- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
 {

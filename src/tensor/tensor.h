@@ -7,8 +7,9 @@
 #define DYNC__TENSOR_H
 #include "../base/handle.h"
 
-/* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of dync_dtype ------------------ */
+/* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of dync_dtype */
 /*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors numpy  onnx ptx compute */
+/* clang-format off */
 #define DYNC__DTYPES(X)                                                                      \
     X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
     X(F64,  float64,  double,   8, 'f', "f64",  "Double",   "F64",  "<f8", 11, "f64", F64)   \
@@ -20,45 +21,64 @@
     X(I8,   int8,     int8_t,   1, 'i', "i8",   "Char",     "I8",   "|i1", 3,  "s8",  I32)   \
     X(U8,   uint8,    uint8_t,  1, 'i', "u8",   "Byte",     "U8",   "|u1", 2,  "u8",  I32)   \
     X(BOOL, bool,     uint8_t,  1, 'b', "b8",   "Bool",     "BOOL", "|b1", 9,  "pred", BOOL)
+/* clang-format on */
 typedef struct dync__dtype_row {
     const char *name; uint8_t bytes; char kind; const char *fx, *guard, *safetensors, *numpy; int onnx; const char *ptx;
     uint8_t compute;             /* the type arithmetic on it is done in: F32 F64 I64 I32 BOOL */
 } dync__dtype_row;
-DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype);          /* never NULL: a bad dtype gives F32's row */
+/* never NULL: a bad dtype gives F32's row */
+DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype);
 DYNC__FN bool dync__dtype_valid(int dtype);
 DYNC__FN int  dync__promote(int a, int b);                            /* torch.promote_types */
 /* torch.result_type: each operand has a dtype and a category (dimensioned tensor 2, 0-dim tensor 1, plain number 0; plain bool
  * BOOL, int I64, float default dtype). The highest category of a kind decides, as in PyTorch. */
-typedef struct dync__promoter { int dim_dtype, zero_dtype, number_dtype; } dync__promoter;  /* start with {-1, -1, -1} */
+/* start with {-1, -1, -1} */
+typedef struct dync__promoter { int dim_dtype, zero_dtype, number_dtype; } dync__promoter;
 DYNC__FN void dync__promoter_add(dync__promoter *, int dtype, int category);
 DYNC__FN int  dync__promoter_result(const dync__promoter *);
-DYNC__FN bool dync__can_cast(int from, int to);                       /* torch.can_cast: float into int is false, ... */
+/* torch.can_cast: float into int is false, ... */
+DYNC__FN bool dync__can_cast(int from, int to);
 /* One element at p of dtype to and from double / int64 (int and bool dtypes are exact through the i64 pair). */
 DYNC__FN double  dync__load_f64(const void *p, int dtype);
 DYNC__FN int64_t dync__load_i64(const void *p, int dtype);
-DYNC__FN void    dync__store_f64(void *p, int dtype, double x);       /* float to int truncates and saturates; NaN gives 0 */
+/* float to int truncates and saturates; NaN gives 0 */
+DYNC__FN void    dync__store_f64(void *p, int dtype, double x);
 DYNC__FN void    dync__store_i64(void *p, int dtype, int64_t x);      /* narrowing wraps */
 
-/* ---- layouts (shape.c) ---------------------------------------------------------------------------------------------------- */
-typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout; /* in elements */
-DYNC__FN dync_status dync__check_rank(int ndim);                                   /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
-DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
-DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
-DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);      /* to the stride of a dimension of one element */
-DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
-DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
-DYNC__FN bool dync__layout_is_apart(const dync__layout *);                         /* surely no two indices at one address */
-DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */
-DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);                  /* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
-DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out); /* DYNC_ERR_SHAPE */
-DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
+/* ---- layouts (shape.c) ----------------------------------------------------------------------- */
+/* in elements */
+typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout;
+/* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
+DYNC__FN dync_status dync__check_rank(int ndim);
+/* DYNC_ERR_SHAPE: negative or overflow */
+DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);
+/* row major; checks rank, sizes, bytes overflow (x 16) */
+DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape);
+/* to the stride of a dimension of one element */
+DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);
+/* strides of size-1 dims are ignored */
+DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);
+/* non-overlapping and dense under some order of dims */
+DYNC__FN bool dync__layout_is_dense(const dync__layout *);
+/* surely no two indices at one address */
+DYNC__FN bool dync__layout_is_apart(const dync__layout *);
+/* surely two indices, one address (expand); size-1 and empty: no */
+DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);
+/* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
+DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);
+/* DYNC_ERR_SHAPE */
+DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out);
+/* -1 keeps a size; broadcast: stride 0 */
+DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out);
 /* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
-DYNC__FN bool dync__layout_is_countable(const dync__layout *);                        /* plain sizes: elements, bytes and places count in int64, no negative stride */
-DYNC__FN int64_t dync__layout_span(const dync__layout *);                            /* elements of storage it reaches: 1 + the last, 0 where empty */
+/* plain sizes: elements, bytes and places count in int64, no negative stride */
+DYNC__FN bool dync__layout_is_countable(const dync__layout *);
+/* elements of storage it reaches: 1 + the last, 0 where empty */
+DYNC__FN int64_t dync__layout_span(const dync__layout *);
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
-/* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
+/* ---- storage and tensors (tensor.c) ---------------------------------------------------------- */
 enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
        DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */,
        DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */ };
@@ -115,7 +135,8 @@ DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
     return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) == (uint32_t)(word >> DYNC__HANDLE_GENERATION)) ? t : NULL;
 }
 DYNC__FN const char *dync__kind_name(dync_kind);                    /* "an int", for messages */
-DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);  /* NULL, and the error that dync__open promises */
+/* NULL, and the error that dync__open promises */
+DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);
 /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker). */
 DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
 {
@@ -131,11 +152,15 @@ DYNC__INLINE dync_tensor *dync__handle(const dync__tensor *t)
 /* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
  * as given; op and `at` from dync__tls. */
 DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *);
-DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__layout *dense);   /* fresh storage of the layout's span */
-DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *);          /* fresh fake storage */
-DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *); /* shares storage */
+/* fresh storage of the layout's span */
+DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__layout *dense);
+/* fresh fake storage */
+DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *);
+/* shares storage */
+DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *);
 DYNC__FN void dync__ref(dync__tensor *);
-DYNC__FN void dync__unref(dync__tensor *);                        /* NULL allowed; the last one frees: grad meta by hook, storage */
+/* NULL allowed; the last one frees: grad meta by hook, storage */
+DYNC__FN void dync__unref(dync__tensor *);
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes);      /* one reference */
 DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes);
 DYNC__FN void dync__storage_ref(dync__storage *);
@@ -166,7 +191,8 @@ typedef struct dync__device {                /* where NULL is returned the error
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
     void (*code_dump)(dync__str *, const void *code);
-    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
+    /* inner runs as a recorded graph from now on (cudagraphs) */
+    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
 } dync__device;
 enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
        DYNC__OBSERVE_REQUIRES_GRAD };
@@ -177,26 +203,32 @@ extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-static const dync__device *dync__device_hook;      /* tentative: dync_cuda.h, in the same file, says which */
+/* tentative: dync_cuda.h, in the same file, says which */
+static const dync__device *dync__device_hook;
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *);            /* its whole storage */
-DYNC__FN void dync__tensors_shutdown(void);                       /* frees every tensor left and all slots (dync_shutdown) */
+/* frees every tensor left and all slots (dync_shutdown) */
+DYNC__FN void dync__tensors_shutdown(void);
 DYNC__FN int64_t dync__live_tensors(void);
-DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
+/* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
+DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *);
 /* n bytes between devices; both may be DYNC_CPU. */
 DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
 
-/* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------------------------------------------ */
+/* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------- */
 /* Takes over the caller's reference, puts the tensor into the innermost scope and returns its handle. NULL passes. */
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
-DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
-DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
+/* zeroed memory that dies with the innermost scope */
+DYNC__FN void *dync__scope_alloc(size_t n);
+/* fn(arg) when the innermost scope ends; false: no memory, not registered */
+DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);
 /* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
-DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
+/* every scope of this thread, the root included (dync_shutdown) */
+DYNC__FN void dync__scope_end_all(void);
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */
 struct dync__list { dync__object object; int n; int32_t refs; dync_value *items; };
 /* The list in a value; NULL where it is none, with an error where that list is gone. */
@@ -204,12 +236,15 @@ DYNC__INLINE dync__list *dync__value_list(dync_value v)
 {
     return v.kind == DYNC_KIND_LIST && v.as.l ? dync__list_open(v.as.l, NULL) : NULL;
 }
-DYNC__FN dync_value dync__list_new(int n);                         /* items NONE, in the scope; kind NONE on no memory */
-DYNC__FN void dync__list_set(dync_value list, int i, dync_value item); /* takes a reference on a tensor or list, drops the old item's */
+/* items NONE, in the scope; kind NONE on no memory */
+DYNC__FN dync_value dync__list_new(int n);
+/* takes a reference on a tensor or list, drops the old item's */
+DYNC__FN void dync__list_set(dync_value list, int i, dync_value item);
 DYNC__FN void dync__list_ref(dync__list *);
 DYNC__FN void dync__list_unref(dync__list *);
 
-/* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */
+/* ---- printing (show.c) ----------------------------------------------------------------------- */
+/* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */
+DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);
 DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3] for messages */
 #endif

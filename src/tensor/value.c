@@ -64,7 +64,7 @@ DYNC_API dync_value dync_v_ptr(void *p)
     return v;
 }
 
-/* ---- lists ---- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 {
@@ -74,7 +74,7 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
     return list;
 }
 
-/* ---- out of a value ---- */
+/* ---- out of a value -------------------------------------------------------------------------- */
 
 DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
@@ -169,7 +169,7 @@ DYNC_API const char *dync_as_str(dync_value v)
     return NULL;
 }
 
-/* ---- what a tensor tells ---- */
+/* ---- what a tensor tells --------------------------------------------------------------------- */
 
 static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim)
 {

@@ -6,7 +6,7 @@
 static const char *const backends[] = {"aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot_ts", "inductor"};
 typedef dync_value (*program)(dync_tensor *x, dync_tensor *y);
 
-/* ---- programs ------------------------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 static dync_tensor *row(dync_tensor *t, int64_t i) { return dync_select(t, 0, i); }
 static dync_tensor *flat(dync_tensor *t) { return dync_reshape(t, dync_shape(-1)); }
 #define P(name, ...) static dync_value name(dync_tensor *x, dync_tensor *y) { (void)x, (void)y; __VA_ARGS__ }
@@ -86,7 +86,7 @@ static const struct { const char *name; program fn; } programs[] = {
     E(write_after_return_value), E(index_written), E(expand_written_by_element), E(accumulate_in_place), E(grad_mode_in_the_middle), E(written_three_ways)};
 enum { N_PROGRAMS = (int)(sizeof programs / sizeof programs[0]) };
 
-/* ---- inputs: x and y, and the leaves behind them --------------------------------------------------------------------------------- */
+/* ---- inputs: x and y, and the leaves behind them --------------------------------------------- */
 typedef struct { dync_tensor *x, *y, *leaf[2]; int n_leaves; } inputs;
 static dync_tensor *random_tensor(dync_dims shape, bool leaf) { return dync_randn_opt((dync_make){.shape = shape, .requires_grad = leaf}); }
 static inputs plain(void) { return (inputs){random_tensor(dync_shape(4, 6), false), random_tensor(dync_shape(4, 6), false), {0}, 0}; }
@@ -162,7 +162,7 @@ static const struct { const char *name; maker make; } makers[] = {
     E(strided), E(strided_plain), E(rows_of_plain), E(rows_and_detached)};
 enum { N_MAKERS = (int)(sizeof makers / sizeof makers[0]) };
 
-/* ---- comparing --------------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 static dync_value run_program(const dync_value *a, int n, void *user)
 {
     (void)n;
@@ -316,7 +316,7 @@ TEST(views_of_expanded_and_overlapping_leaves)
             dync_compiled_free(f);
         }
 }
-/* ---- windows of windows -------------------------------------------------------------------- */
+/* ---- windows of windows ---------------------------------------------------------------------- */
 
 static dync_tensor *windows_of_windows(dync_tensor *x)
 {

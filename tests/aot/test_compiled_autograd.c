@@ -3,7 +3,7 @@
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 
-/* ---- programs ------------------------------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 static dync_tensor *pointwise(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_sin(x), dync_tanh(dync_add(w, dync_mul(x, w)))); }
 static dync_tensor *layers(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_mm(dync_sigmoid(dync_mm(x, w)), dync_t(w))); }
 static dync_tensor *reduced(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_mean(dync_mul(x, w), dync_shape(1), true), dync_sum(x, dync_shape(0), false)); }
@@ -47,7 +47,8 @@ TEST(gradients_equal_those_of_the_walk)
                     dync_tensor *x = dync_randn(dync_shape(rows, 3), .requires_grad = true), *w = dync_randn(dync_shape(rows, 3), .requires_grad = true);
                     if (programs[p] == layers) w = dync_randn(dync_shape(3, 4), .requires_grad = true);
                     dync_tensor *u = leaf_like(x), *v = leaf_like(w);
-                    for (int step = 0; step < 2; step++) {                   /* the second adds to what is there */
+                    /* the second adds to what is there */
+                    for (int step = 0; step < 2; step++) {
                         dync_tensor *y = programs[p](x, w), *z = programs[p](u, v), *g = dync_clone(dync_detach(y));
                         EXPECT_OK(dync_backward_with(y, g));
                         DYNC_COMPILED_AUTOGRAD(backends[b]) EXPECT_OK(dync_backward_with(z, g));
@@ -162,7 +163,7 @@ TEST(an_unused_output_of_a_compiled_forward)
     dync_compiled_free(f);
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 static dync_tensor *doubled(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 2.0); }
 static dync_tensor *plus_one(dync_tensor *g, void *user) { (void)user; return dync_add(g, 1.0); }
 static dync_tensor *nothing(dync_tensor *g, void *user) { (void)g, (void)user; return NULL; }
@@ -210,7 +211,7 @@ TEST(post_accumulate_hooks_free_gradients)
     dync_clear_error();
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 TEST(gradients_leave_grad_untouched)
 {
     dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true), *y = dync_sum(dync_mul(dync_exp(x), x), DYNC_ALL, false);
@@ -270,6 +271,7 @@ TEST(blocks_nest_and_unknown_backends_are_refused)
     EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
     EXPECT_OK(dync_backward(dync_sum(dync_cos(x), DYNC_ALL, false)));
     EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
-    dync_compiled_autograd_end();                                          /* one too many does nothing */
+    /* one too many does nothing */
+    dync_compiled_autograd_end();
 }
 TEST_MAIN

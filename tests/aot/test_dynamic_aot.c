@@ -26,7 +26,7 @@ enum { MODELS = sizeof models / sizeof models[0] };
 static dync_tensor *leaf(int64_t n, int64_t m) { return dync_requires_grad_(dync_randn(dync_shape(n, m)), true); }
 static dync_tensor *copied(dync_tensor *x) { return dync_requires_grad_(dync_clone(dync_detach(x)), true); }
 
-/* ---- the user's compilers ------------------------------------------------------------------------------------------------------- */
+/* ---- the user's compilers -------------------------------------------------------------------- */
 TEST(user_compilers_are_called_once)
 {
     static const char *const inner[] = {NULL, "inductor"};
@@ -43,15 +43,17 @@ TEST(user_compilers_are_called_once)
                     dync_backward(e);
                     EXPECT(same(dync_detach(l), dync_detach(e), 1e-4) && same(dync_grad(x), dync_grad(x1), 1e-4) && same(dync_grad(w), dync_grad(w1), 1e-4));
                 }
-            bool once = EXPECT_EQ_INT(fw.frame_count, 2);                /* plain sizes, then symbolic ones */
-            if (!EXPECT(bw.frame_count == 2 || k == 1)) once = false;    /* the mean's backward sees no tensor of that size */
+            /* plain sizes, then symbolic ones */
+            bool once = EXPECT_EQ_INT(fw.frame_count, 2);
+            /* the mean's backward sees no tensor of that size */
+            if (!EXPECT(bw.frame_count == 2 || k == 1)) once = false;
             if (!once) printf("    model %d, %s: %d and %d compiles\n", k, inner[i] ? inner[i] : "interpreted", fw.frame_count, bw.frame_count);
             EXPECT_STATUS(dync_error(), DYNC_OK);
             dync_compiled_free(c);
         }
 }
 
-/* ---- compiled autograd --------------------------------------------------------------------------------------------------------- */
+/* ---- compiled autograd ----------------------------------------------------------------------- */
 TEST(a_backward_is_captured_once)
 {
     static const char *const forwards[] = {NULL, "eager", "aot_eager", "inductor"}, *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -78,7 +80,7 @@ TEST(a_backward_is_captured_once)
     dync_shutdown();
 }
 
-/* ---- what is around the graphs --------------------------------------------------------------------------------------------------- */
+/* ---- what is around the graphs --------------------------------------------------------------- */
 static dync_value views(const dync_value *args, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(args[0]), *y = dync_mul(x, 2);

@@ -1,7 +1,7 @@
 /* dync_make_graph in its modes, and operators of the user's as nodes: row A-30 among them. */
 #include "../capture/counter.h"
 
-/* ---- A-30 ---------------------------------------------------------------------------------------------------------------- */
+/* ---- A-30 ------------------------------------------------------------------------------------ */
 static dync_value foo_impl(const dync_value *args, int nargs, void *user)
 {
     (void)nargs, (void)user;
@@ -33,14 +33,15 @@ TEST(a30_data_ptr_access_fails_in_forward)
             EXPECT_HAS_STR(dync_error_message(), "Cannot access data pointer");
             dync_clear_error();
         }
-    for (int i = 0; i < 2; i++) {                                          /* really run, too: the address would be baked in */
+    /* really run, too: the address would be baked in */
+    for (int i = 0; i < 2; i++) {
         EXPECT(!dync_make_graph(fns[i], x));
         EXPECT(dync_error() == DYNC_ERR_DATA_PTR);
         dync_clear_error();
     }
 }
 
-/* ---- an operator with a meta function ---------------------------------------------------------------------------------------- */
+/* ---- an operator with a meta function -------------------------------------------------------- */
 typedef struct { int runs, metas; } counts;
 static dync_value scale_impl(const dync_value *args, int nargs, void *user)
 {
@@ -266,7 +267,7 @@ TEST(an_operator_that_writes_its_argument)
     }
 }
 
-/* ---- what make_graph records ------------------------------------------------------------------------------------------------ */
+/* ---- what make_graph records ----------------------------------------------------------------- */
 static dync_tensor *weights;
 static dync_tensor *affine(dync_tensor *x) { return dync_add(dync_mul(x, weights), 1.0); }
 static dync_tensor *gradient(dync_tensor *x)
@@ -361,7 +362,8 @@ TEST(values_that_the_graph_computes_are_not_read)
         EXPECT_HAS_STR(dync_error_message(), text);
         dync_clear_error();
     }
-    weights = dync_from(((float[]){2}), dync_shape(1));                    /* a tensor from elsewhere is a constant */
+    /* a tensor from elsewhere is a constant */
+    weights = dync_from(((float[]){2}), dync_shape(1));
     dync_graph *g = dync_make_graph(by_elsewhere, x);
     REQUIRE(g);
     EXPECT(same(run1(g, x), dync_mul(x, 4.0), 0));
@@ -382,7 +384,7 @@ TEST(the_mode_is_for_one_graph)
     dync_clear_error();
 }
 
-/* ---- functions of hooks ---- */
+/* ---- functions of hooks ---------------------------------------------------------------------- */
 static dync_tensor *times_two(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 2.0); }
 static dync_tensor *plus_one(dync_tensor *g, void *user) { (void)user; return dync_add(g, 1.0); }
 static dync_tensor *two_wrapped(dync_tensor *x)

@@ -43,7 +43,8 @@ TEST(A_03_mutation1)
         dync_tensor *want = mutation1(s2, d), *got = dync_call(f, s, d);
         EXPECT(dync_equal(want, got) && dync_equal(s, s2));
         got = dync_call(f, s, d);
-        dync_fill_(dync_select(dync_view(s, dync_shape(-1)), 0, 5), 1.5);     /* the result is a view of the argument */
+        /* the result is a view of the argument */
+        dync_fill_(dync_select(dync_view(s, dync_shape(-1)), 0, 5), 1.5);
         EXPECT_NEAR(dync_item(dync_select(dync_view(got, dync_shape(-1)), 0, 5)), 1.5, 0);
         EXPECT_OK(dync_error());
         dync_compiled_free(f);
@@ -75,7 +76,8 @@ TEST(A_05_intermediate_written)
 }
 
 /* Where a gradient is differentiated again: inside the function, by its caller, by the caller who took the gradient too, nowhere. */
-static dync_value seed_of_gradient;                                    /* grad_output: a tensor that requires grad, or none */
+/* grad_output: a tensor that requires grad, or none */
+static dync_value seed_of_gradient;
 static dync_tensor *exp_sin(dync_tensor *x) { return dync_exp(dync_sin(x)); }
 static dync_tensor *gradient(dync_tensor *y, dync_tensor *x, bool create_graph)
 {
@@ -186,7 +188,8 @@ TEST(A_25_grad_mode_is_left_behind)
         dync_tensor *x = dync_mul(dync_ones(dync_shape(3), .requires_grad = true), 3), *nines = dync_full(dync_shape(3), 9.0);
         dync_compiled *f = dync_compile(grad_off_inside, .args = "x", .backend = BACKEND, .fullgraph = true);
         dync_value arg = DYNC_V(x);
-        for (int call = 0; call < 3; call++) {                          /* eager, then compiled twice */
+        /* eager, then compiled twice */
+        for (int call = 0; call < 3; call++) {
             dync_set_grad_enabled(true);
             dync_value r = call ? dync_call_value(f, x) : grad_off_inside(&arg, 1, NULL);
             EXPECT(!dync_is_grad_enabled());
@@ -207,7 +210,8 @@ TEST(A_26_set_of_a_leaf)
 {
     static const char *const every[] = {NULL, "eager", "aot_eager", "inductor"};
     dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true);
-    for (int i = -1; i < 4; i++) {                                       /* plain, the default backend, each by name */
+    /* plain, the default backend, each by name */
+    for (int i = -1; i < 4; i++) {
         dync_compiled *f = i < 0 ? NULL : dync_compile(set_leaf, .args = "x", .backend = every[i]);
         EXPECT((f ? dync_call(f, x) : set_leaf(x)) == NULL);
         EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
@@ -251,7 +255,8 @@ TEST(A_28_expand_written_backward)
     EACH_BACKEND {
         dync_compiled *f = dync_compile(expand_mul, .args = "x, z", .backend = BACKEND);
         dync_tensor *want = NULL;
-        for (int call = 0; call < 3; call++) {                          /* eager, then compiled twice */
+        /* eager, then compiled twice */
+        for (int call = 0; call < 3; call++) {
             dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_F32), *z = dync_requires_grad_(dync_clone(x), true);
             dync_tensor *r = call ? dync_call(f, x, z) : expand_mul(x, z);
             if (call) EXPECT(same(want, dync_detach(r), 0));

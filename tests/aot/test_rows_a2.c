@@ -4,7 +4,7 @@
 static const char *const backends[] = {"eager", "aot_eager", "inductor", "aot_eager_default_partitioner", "aot_eager_decomp_partition", "aot_ts"};
 enum { N_BACKENDS = 6 };
 
-/* ---- A-01 ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- A-01 ------------------------------------------------------------------------------------ */
 static dync_value lstm_forward(dync_module *self, const dync_value *a, int n)
 {
     (void)n;
@@ -38,7 +38,7 @@ TEST(A_01_LSTM)
     dync_module_free(m);
 }
 
-/* ---- exported, then compiled ---------------------------------------------------------------------------------------------- */
+/* ---- exported, then compiled ----------------------------------------------------- */
 static dync_value conv_inner(dync_module *self, const dync_value *a, int n)
 {
     (void)n;
@@ -83,7 +83,8 @@ TEST(A_07_call_fn_with_non_const_inputs_aot_unsafe)
     dync_tensor *real = dync_as_tensor(dync_module_call_values(m, 2, args));
     dync_program *p = dync_export(m, x, y);
     REQUIRE(p != NULL);
-    EXPECT(same(dync_detach(x), dync_add(was, y), 1e-6));              /* exporting writes nothing */
+    /* exporting writes nothing */
+    EXPECT(same(dync_detach(x), dync_add(was, y), 1e-6));
     EXPECT(same(real, dync_as_tensor(dync_program_run(p, 2, args)), 1e-6));
     EXPECT(same(dync_detach(x), dync_add(was, dync_mul(y, 2)), 1e-5)); /* running does */
     for (int b = 0; b < 3; b++) {
@@ -99,7 +100,7 @@ TEST(A_07_call_fn_with_non_const_inputs_aot_unsafe)
     dync_module_free(m);
 }
 
-/* ---- A-21 ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- A-21 ------------------------------------------------------------------------------------ */
 static dync_value model_forward(dync_module *m, const dync_value *a, int n)
 {
     dync_tensor *x = dync_as_tensor(a[0]), *y = x;
@@ -166,7 +167,7 @@ TEST(A_21_aot_sequence_nr)
     dync_module_free(m);
 }
 
-/* ---- the profiler sees backward nodes with their numbers ------------------------------------------------------------------------------------- */
+/* ---- the profiler sees backward nodes with their numbers ------------------------------- */
 static dync_value grad_with_create_graph(const dync_value *a, int n, void *user)
 {
     dync_value y = dync_module_call_values(user, 2, a);
@@ -254,7 +255,7 @@ TEST(A_24_eager_sequence_nr)
     dync_module_free(m);
 }
 
-/* ---- exported forward only -------------------------------------------------------------------------------------------------------------- */
+/* ---- exported forward only ------------------------------------------------------------- */
 static dync_value run_exported(void *state, const dync_value *args, int n) { return dync_graph_run(state, args, n); }
 static void free_exported(void *state) { dync_graph_free(state); }
 static dync_status forward_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
@@ -330,7 +331,7 @@ TEST(joint_export_with_tangents_runs)
     dync_compiled_free(f);
 }
 
-/* ---- double backward, really -------------------------------------------------------------------------------------------------------------------- */
+/* ---- double backward, really ----------------------------------------------------------------- */
 static dync_tensor *exp_sin(dync_tensor *x) { return dync_exp(dync_sin(x)); }
 static dync_tensor *first_of(dync_value v) { return dync_as_tensor(v.kind == DYNC_KIND_LIST ? dync_at(v, 0) : v); }
 TEST(double_backward_as_asked)
@@ -457,7 +458,7 @@ TEST(double_backward_with_random_numbers)
     }
 }
 
-/* ---- what is saved must not be written --------------------------------------------------------------------------------------------------------------- */
+/* ---- what is saved must not be written ------------------------------------------------------- */
 TEST(saved_value_written_is_an_error)
 {
     for (int b = 1; b < 3; b++) {
@@ -471,7 +472,7 @@ TEST(saved_value_written_is_an_error)
     }
 }
 
-/* ---- options, configuration -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- options, configuration ------------------------------------------------------------------ */
 TEST(aot_options)
 {
     static const char *const good[] = {"partition=default", "partition=min_cut, memory_budget=0", "decompositions=all", "memory_budget=0.5"};
@@ -494,7 +495,7 @@ TEST(aot_options)
     EXPECT_OK(dync_config_set("activation_memory_budget", "1"));
 }
 
-/* ---- a split graph, each part compiled ------------------------------------------------------------------------------------------------------ */
+/* ---- a split graph, each part compiled ------------------------------------------------- */
 static dync_value maybe_dupe(const dync_value *a, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(a[0]), *y = dync_add(x, 1), *z = dync_add(x, 2);
@@ -564,7 +565,7 @@ TEST(A_19_multiple_aot_autograd_calls_dupe_args)
     dync_compiled_free(f);
 }
 
-/* ---- data of fakes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- data of fakes --------------------------------------------------------- */
 static dync_tensor *shallow(dync_tensor *given)
 {
     dync_tensor *x = dync_randn(dync_shape(3)), *y = dync_shallow_copy(x), *of_given = dync_shallow_copy(given);
@@ -649,7 +650,8 @@ static dync_value cube_bw(dync_autograd_ctx *c, const dync_value *g, int n)
 {
     dync_tensor *x = dync_saved(c, 0);
     (void)n;
-    return dync_tuple(dync_mul(dync_mul(g[0], dync_mul(x, x)), 7), DYNC_NONE);    /* 7, not 3: to tell it from the true gradient */
+    /* 7, not 3: to tell it from the true gradient */
+    return dync_tuple(dync_mul(dync_mul(g[0], dync_mul(x, x)), 7), DYNC_NONE);
 }
 static const dync_autograd_function cube = {.name = "Cube", .forward = cube_fw, .backward = cube_bw};
 static dync_tensor *uses_cube(dync_tensor *x) { return dync_add(dync_as_tensor(dync_apply(&cube, dync_sin(x), 2.0)), dync_mul(x, 3)); }

@@ -54,7 +54,7 @@ static void equal_outs_and_grads(dync_module *m, dync_compiled *f, int n, dync_t
     }
 }
 
-/* ---- A-08 ------------------------------------------------------------------------------------------------------------ */
+/* ---- A-08 ------------------------------------------------------------------------------------ */
 static dync_tensor *some_bad_fwd(dync_tensor *param, dync_tensor *y)
 {
     if (dync_bool(dync_lt(dync_select(dync_select(y, 0, 0), 0, 0), 3))) return dync_add(y, param);
@@ -98,7 +98,8 @@ static void control_flow(double scale)
     bool small = dync_item(dync_select(dync_select(dync_mul(x, y), 0, 0), 0, 0)) < 3;
     for (int i = 0; i < 4 && c.count.frame_count == 4; i++) graph_calls(c.count.graphs[i], i == 2 && !small ? other : want[i], i == 3 ? 3 : i == 0 ? 2 : 1);
     dync_reset();
-    dync_compiled *aot = dync_compile(c.f, .backend = "aot_eager");     /* the wrapper inside is peeled off: its backend sees nothing more */
+    /* the wrapper inside is peeled off: its backend sees nothing more */
+    dync_compiled *aot = dync_compile(c.f, .backend = "aot_eager");
     dync_tensor *got = dync_as_tensor(dync_call_value(aot, x, y));
     EXPECT(same(real, got, 1e-4));
     EXPECT_EQ_INT(c.count.frame_count, 4);
@@ -142,7 +143,7 @@ TEST(A_08_the_other_branch_adds_one_frame)
     dync_compiled_free(f);
 }
 
-/* ---- A-09 ------------------------------------------------------------------------------------------------------------ */
+/* ---- A-09 ------------------------------------------------------------------------------------ */
 static dync_value add_forward(dync_module *self, const dync_value *args, int n)
 {
     (void)self, (void)n;
@@ -167,7 +168,7 @@ TEST(A_09_requires_grad_recompiles)
     }
 }
 
-/* ---- the same argument twice, then different ones ---------------------------------------------------------- */
+/* ---- the same argument twice, then different ones ------------------------------ */
 /* One call, compiled and by the module itself, on clones; alike[i]: the argument that argument i is. Results, what is written into the
  * arguments, and the gradients of leaves and parameter are equal. */
 typedef struct { dync_module *m; dync_tensor *leaf[4], *global; int n; dync_value extra[2]; int n_extra; bool extra_first, mean; } dupes;
@@ -311,7 +312,7 @@ TEST(A_16_arg_dupe_many_args)
     }
 }
 
-/* ---- A-17 ------------------------------------------------------------------------------------------------------------ */
+/* ---- A-17 ------------------------------------------------------------------------------------ */
 static dync_tensor *alias_inputs(void)
 {
     dync_tensor *a = dync_slice(dync_ones(dync_shape(1), .dtype = DYNC_I64), 0, 0, 1, 1), *b = dync_squeeze(a, 0);

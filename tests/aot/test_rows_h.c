@@ -66,7 +66,8 @@ TEST(h02_invoke_in_pt2)
         dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true);
         EXPECT_OK(dync_backward_with(dync_call(f, x, y), two(2, 2, false)));
         EXPECT_TWO(dync_grad(x), 1, 1);
-        for (int call = 0; call < 3; call++) {                             /* the effect is repeated in every call */
+        /* the effect is repeated in every call */
+        for (int call = 0; call < 3; call++) {
             dync_tensor *u = two(0.5f, 0.5f, true);
             EXPECT_OK(dync_backward_with(dync_call(sum, u, y), two(2, 2, false)));
             EXPECT_TWO(dync_grad(u), 4, 4);
@@ -144,8 +145,9 @@ TEST(hooks_in_make_graph)
     }
 }
 
-/* ---- compiled autograd ------------------------------------------------------------------------------------------------------ */
-static dync_graph *captured;                     /* the graph that the inner compiler saw: the first and only one */
+/* ---- compiled autograd ----------------------------------------------------------------------- */
+/* the graph that the inner compiler saw: the first and only one */
+static dync_graph *captured;
 static int n_captured;
 static dync_status recorder_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
@@ -242,13 +244,15 @@ TEST(h06_invoke_in_pt2_compiled_autograd_side_effect)
         EXPECT_EQ_INT(n_captured, 1);
         REQUIRE(captured);
         EXPECT_EQ_STR(normalize_gm(dync_graph_readable(captured)), h06_text);
-        for (int later = 2; later < 4; later++) {                          /* outside of compiled autograd */
+        /* outside of compiled autograd */
+        for (int later = 2; later < 4; later++) {
             EXPECT_OK(dync_backward_with(dync_call(f, x, y), two(2, 2, false)));
             EXPECT_EQ_INT(dync_as_int(dync_cell_get(counter)), later);
         }
         dync_set_grad(x, NULL);
         dync_set_grad(y, NULL);
-        for (int later = 4; later < 6; later++) {                          /* and inside again: the same capture */
+        /* and inside again: the same capture */
+        for (int later = 4; later < 6; later++) {
             dync_set_grad(x, NULL);
             dync_set_grad(y, NULL);
             out = dync_call(f, x, y);
@@ -288,7 +292,8 @@ TEST(h07_invoke_in_pt2_compiled_autograd_graph_breaks)
         EXPECT_HAS_STR(dync_error_message(), "print");
         dync_clear_error();
         EXPECT(!dync_grad(x) && !dync_grad(y));
-        EXPECT_OK(dync_backward_with(out, two(2, 2, false)));              /* off again: the hook prints and works */
+        /* off again: the hook prints and works */
+        EXPECT_OK(dync_backward_with(out, two(2, 2, false)));
         EXPECT_TWO(dync_grad(x), 4, 4);
         dync_compiled_free(f);
     }

@@ -3,7 +3,7 @@
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 
-/* ---- functions of three tensors that require grad ------------------------------------------------------------------------ */
+/* ---- functions of three tensors that require grad -------------------------------------------- */
 typedef dync_tensor *(*fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
 static dync_tensor *pointwise(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
@@ -73,7 +73,7 @@ TEST(linear_gradients) { same_gradients(linears); }
 TEST(inplace_gradients) { same_gradients(inplace); }
 TEST(detached_gradients) { same_gradients(detached); }
 
-/* ---- two losses of one graph ----------------------------------------------------------------------------------------------------- */
+/* ---- two losses of one graph ----------------------------------------------------------------- */
 static dync_value two_results(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(v[0]), *y = dync_as_tensor(v[1]);
@@ -93,7 +93,8 @@ TEST(results_with_gradients_of_their_own)
         EXPECT(dync_equal(dync_grad(y), dync_exp(y)));
         EXPECT_STATUS(dync_backward_opt(dync_tuple(dync_at(r, 0), dync_at(r, 2)), DYNC_NONE, (dync_grad_options){0}), DYNC_OK);
         EXPECT(dync_allclose(dync_grad(x), dync_add(dync_mul(dync_cos(x), dync_detach(y)), dync_mul(x, 2)), 1e-5, 1e-6));
-        EXPECT(dync_equal(dync_grad(y), dync_exp(y)));       /* detached: nothing came from the first */
+        /* detached: nothing came from the first */
+        EXPECT(dync_equal(dync_grad(y), dync_exp(y)));
         dync_compiled_free(f);
     }
 }
@@ -147,7 +148,7 @@ TEST(a_gan)
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
-/* ---- seeds and other memory in the middle ---------------------------------------------------------------------------------------- */
+/* ---- seeds and other memory in the middle ---------------------------------------------------- */
 static dync_tensor *seeded(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
     dync_manual_seed(7);
@@ -206,7 +207,7 @@ TEST(a_seed_between_random_numbers) { same_with_seeds(seeded_between); }
 TEST(random_numbers_that_nobody_reads) { same_with_seeds(draws_for_nobody); }
 TEST(another_memory_inside) { same_with_seeds(other_memory); }
 
-/* ---- custom functions of several outputs -------------------------------------------------------------------------------------------- */
+/* ---- custom functions of several outputs ----------------------------------------------------- */
 static int two_backwards;
 static dync_value two_forward(dync_autograd_ctx *c, const dync_value *a, int n)
 {
@@ -232,7 +233,8 @@ TEST(a_custom_function_of_several_outputs)
 {
     for (int k = 0; k < 6; k++) {
         dync_compiled *f = dync_compile(uses_two, .backend = backends[k % 3], .fullgraph = k / 3 == 1);
-        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE {            /* sizes are symbolic from the second on */
+        /* sizes are symbolic from the second on */
+        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE {
             dync_tensor *x[2], *y[2], *r[2];
             for (int i = 0; i < 2; i++) {
                 x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true) : dync_randn(dync_shape(rows, 2), .requires_grad = true);
@@ -250,7 +252,7 @@ TEST(a_custom_function_of_several_outputs)
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
-/* ---- whole modules, several steps --------------------------------------------------------------------------------------------- */
+/* ---- whole modules, several steps ------------------------------------------------------------ */
 static dync_module *mlp(void)
 {
     return dync_sequential(dync_nn_linear(6, 8, true), dync_nn_relu(), dync_nn_linear(8, 3, true), dync_nn_sigmoid());

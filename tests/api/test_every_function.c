@@ -12,7 +12,8 @@ static dync_tensor *tensors[10], *stale;      /* of every kind: the round picks 
 #define X(kind) static dync_##kind *live_##kind, *dead_##kind;
 KINDS(X)
 #undef X
-static unsigned now;                          /* the test's number, so that each function meets other combinations */
+/* the test's number, so that each function meets other combinations */
+static unsigned now;
 
 static unsigned pick(int k, int i, unsigned n)
 {

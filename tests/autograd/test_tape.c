@@ -33,7 +33,7 @@ static void expect_error(dync_status status, const char *text)
 static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 #define QUIET dync_on_error(quiet, NULL)
 
-/* ---- first order ------------------------------------------------------------------------------------------------- */
+/* ---- first order ----------------------------------------------------------------------------- */
 
 TEST(chain_and_product)
 {
@@ -141,7 +141,7 @@ TEST(a_gradient_lies_as_its_leaf_does)
     dync_shutdown();
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 TEST(errors_of_backward)
 {
@@ -194,7 +194,8 @@ TEST(a_saved_tensor_was_written)
     DYNC_NO_GRAD { dync_mul_(data, 5); }
     EXPECT_STATUS(dync_backward(total(z)), DYNC_ERR_AUTOGRAD);
     expect_error(DYNC_ERR_AUTOGRAD, "modified by an inplace operation");
-    dync_tensor *b = dync_ones(dync_shape(2)), *s = dync_add(w, b);     /* add keeps nothing: writing is legal */
+    /* add keeps nothing: writing is legal */
+    dync_tensor *b = dync_ones(dync_shape(2)), *s = dync_add(w, b);
     dync_mul_(b, 5);
     EXPECT_OK(dync_backward(total(s)));
     dync_shutdown();
@@ -258,7 +259,7 @@ TEST(set_grad_is_checked)
     dync_shutdown();
 }
 
-/* ---- grad mode ------------------------------------------------------------------------------------------------------------ */
+/* ---- grad mode ------------------------------------------------------------------------------- */
 
 TEST(no_grad_records_nothing)
 {
@@ -293,7 +294,7 @@ TEST(detach_shares_memory)
     dync_shutdown();
 }
 
-/* ---- writing in place ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing in place ------------------------------------------------------------------------ */
 
 TEST(in_place_on_a_value)
 {
@@ -430,7 +431,7 @@ TEST(grad_of_saved_output_written)
     dync_shutdown();
 }
 
-/* ---- gradients as values ------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients as values --------------------------------------------------------------------- */
 
 TEST(gradients_of_chosen_inputs)
 {
@@ -496,7 +497,8 @@ TEST(double_backward)
     dync_set_grad(x, NULL);
     EXPECT_OK(dync_backward_opt(dync_v_tensor(dync_exp(dync_sin(x))), DYNC_NONE, (dync_grad_options){.create_graph = true}));
     EXPECT(dync_requires_grad(dync_grad(x)));
-    dync_set_grad(x, NULL);                            /* the gradient's history holds x, which held the gradient */
+    /* the gradient's history holds x, which held the gradient */
+    dync_set_grad(x, NULL);
     dync_shutdown();
 }
 
@@ -564,7 +566,7 @@ TEST(a_10_values)
     dync_shutdown();
 }
 
-/* ---- hooks --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static int calls;
 static dync_tensor *square(dync_tensor *g, void *user) { calls++; (void)user; return dync_mul(g, g); }
@@ -660,7 +662,7 @@ TEST(a_node_on_its_own)                                /* A-25 */
     dync_shutdown();
 }
 
-/* ---- custom functions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- custom functions ------------------------------------------------------------------------ */
 
 static dync_value cube_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
 {
@@ -780,7 +782,7 @@ TEST(trace_wrapped_and_cells)
     dync_shutdown();
 }
 
-/* ---- size and memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- size and memory ------------------------------------------------------------------------- */
 
 TEST(deep_histories)
 {
@@ -817,7 +819,8 @@ TEST(nothing_stays_behind)
         DYNC_SCOPE {
             dync_tensor *h = dync_zeros(dync_shape(4)), *y = dync_mul(x, 1);
             dync_tensor *gate = dync_sigmoid(dync_mul(h, x));
-            dync_mul_(h, gate);                        /* what was saved is now a descendant of its user */
+            /* what was saved is now a descendant of its user */
+            dync_mul_(h, gate);
             dync_copy_(dync_select(y, 0, 1), dync_select(x, 0, 0));
             dync_mul_(dync_slice(y, 0, 1, 3, 1), dync_slice(y, 0, 2, 4, 1));
             dync_backward(total(dync_mul(y, x)));

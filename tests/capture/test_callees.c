@@ -33,7 +33,7 @@ static counter calls(fn1 fn, bool fullgraph)
     return c;
 }
 
-/* ---- disabled -------------------------------------------------------------------------------------------------------------------- */
+/* ---- disabled -------------------------------------------------------------------------------- */
 static dync_tensor *plain(dync_tensor *x) { ran++; return dync_mul(dync_sin(x), 2); }
 static dync_tensor *around_disabled(dync_tensor *x) { return dync_cos(dync_frame(dync_disable(plain), dync_add(x, 1))); }
 TEST(disabled)
@@ -66,7 +66,7 @@ static dync_tensor *fact(dync_tensor *x, dync_tensor *n) { return dync_size(n, 0
 static dync_tensor *recursive(dync_tensor *x) { return dync_frame(fact, x, dync_ones(dync_shape(6))); }
 TEST(recursion) { EXPECT_EQ_INT(calls(recursive, true).frame_count, 1); }
 
-/* ---- allowed --------------------------------------------------------------------------------------------------------------------- */
+/* ---- allowed --------------------------------------------------------------------------------- */
 static dync_tensor *around_allowed(dync_tensor *x) { return dync_cos(dync_frame(dync_allow_in_graph(plain), dync_add(x, 1))); }
 static dync_value two(const dync_value *args, int n, void *user)
 {
@@ -100,7 +100,7 @@ TEST(allowed)
     EXPECT(strstr(dync_error_message(), "dync_disable") != NULL);
 }
 
-/* ---- constant -------------------------------------------------------------------------------------------------------------------- */
+/* ---- constant -------------------------------------------------------------------------------- */
 static dync_tensor *table(void) { ran++; return dync_mul(dync_ones(dync_shape(4)), ran); }
 static dync_tensor *around_constant(dync_tensor *x) { return dync_mul(x, dync_frame_values(dync_assume_constant_result(table), "table", 0, NULL)); }
 static dync_value number(const dync_value *args, int n, void *user) { (void)args, (void)n, (void)user; return DYNC_V(++ran); }
@@ -130,7 +130,7 @@ TEST(constant)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* ---- variables that outlive the call ------------------------------------------------------------------------------------------------ */
+/* ---- variables that outlive the call --------------------------------------------------------- */
 static dync_tensor *kept;
 static dync_tensor *keeps(dync_tensor *x) { kept = dync_retain(dync_mul(x, 2)); return dync_add(x, 1); }
 static dync_tensor *keeps_bare(dync_tensor *x) { kept = dync_mul(x, 2); return dync_add(x, 1); }

@@ -112,7 +112,7 @@ TEST(equal_sizes_share_a_symbol)
     dync_compiled_free(f);
 }
 
-/* ---- marks ---- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 TEST(marked_at_the_first_capture)
 {
     counter c = {0};
@@ -152,7 +152,8 @@ TEST(marked_and_left_one_value_is_an_error)
     EXPECT_HAS_STR(dync_error_message(), "because L['x'].size()[0] was inferred to be a constant (5).");
     dync_clear_error();
     dync_compiled_free(f);
-    f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);      /* nobody promised */
+    /* nobody promised */
+    f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
     for (int64_t n = 4; n < 8; n++) EXPECT(calls(f, neither, rows(n)));
     EXPECT_HAS_STR(dync_graph_readable(on.graphs[1]), "\"f32[5, s1]\"");
     dync_compiled_free(f);
@@ -210,7 +211,7 @@ TEST(marks_of_size_one_specialise_quietly)
     dync_compiled_free(f);
 }
 
-/* ---- reads ---- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 TEST(size_guards_on_equality)
 {
     counter c = {0};
@@ -218,7 +219,8 @@ TEST(size_guards_on_equality)
     dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c), .guard_fail = keep_reason, .guard_fail_user = reason);
     for (int64_t n = 2; n < 6; n++) DYNC_SCOPE { EXPECT(calls(f, reads_size, rows(n))); }
     EXPECT_EQ_INT(c.frame_count, 4);
-    EXPECT_EQ_STR(reason, "tensor 'L['x']' size mismatch at index 0. expected 2, actual 5");   /* the oldest is asked last */
+    /* the oldest is asked last */
+    EXPECT_EQ_STR(reason, "tensor 'L['x']' size mismatch at index 0. expected 2, actual 5");
     dync_compiled_free(f);
 }
 
@@ -278,7 +280,7 @@ TEST(tests_guard_on_their_outcome)
     dync_compiled_free(g);
 }
 
-/* ---- relations ---- */
+/* ---- relations ------------------------------------------------------------------------------- */
 static dync_tensor *halves(dync_tensor *x) { return dync_sum(dync_view(x, dync_shape(16, -1)), dync_shape(0), false); }
 TEST(divisibility_is_a_guard)
 {
@@ -313,7 +315,7 @@ TEST(marked_sizes_that_must_agree)
     dync_compiled_free(f);
 }
 
-/* ---- whole programs on every backend ---- */
+/* ---- whole programs on every backend --------------------------------------------------------- */
 static dync_tensor *layers(dync_tensor *x, dync_tensor *w)
 {
     dync_tensor *h = dync_gelu(dync_linear(x, w, NULL));

@@ -51,7 +51,7 @@ static void equal(fn2 fn, how h)
     }
 }
 
-/* ---- gradients set and read -------------------------------------------------------------------------------------------------------- */
+/* ---- gradients set and read ------------------------------------------------------------------ */
 static dync_tensor *sets_grad(dync_tensor *x, dync_tensor *y)
 {
     dync_set_grad(x, dync_detach(dync_mul(x, 3)));
@@ -96,7 +96,7 @@ static dync_tensor *sets_before_branch(dync_tensor *x, dync_tensor *y)
 }
 TEST(gradients_set_around_a_branch) { equal(sets_before_branch, (how){.leaf = true}); }
 
-/* ---- backward inside ------------------------------------------------------------------------------------------------------------------ */
+/* ---- backward inside ------------------------------------------------------------------------- */
 static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y) { return dync_mean(dync_silu(dync_mul(x, y)), DYNC_ALL, false); }
 static dync_tensor *backward_inside(dync_tensor *x, dync_tensor *y)
 {
@@ -186,7 +186,7 @@ TEST(backward_in_a_graph_refused)
     EXPECT(dync_grad(x) == NULL && dync_grad(y) == NULL);
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 static int hooked[2];
 static dync_tensor *doubles(dync_tensor *g, void *user) { ++*(int *)user; return dync_mul(g, 2); }
 static dync_tensor *triples(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 3); }
@@ -228,10 +228,12 @@ TEST(removing_a_hook_that_is_not_there_does_nothing)
         dync_register_hook(mine, doubles, &hooked[0]);
         for (int i = 0; i < 3; i++) EXPECT(same(dync_call(f, x, y), dync_mul(dync_sin(x), y), 1e-6));
         EXPECT_EQ_INT(c.frame_count, 1);
-        EXPECT(same(dync_call(f, mine, y), dync_mul(dync_sin(mine), y), 1e-6));           /* has another: it stays */
+        /* has another: it stays */
+        EXPECT(same(dync_call(f, mine, y), dync_mul(dync_sin(mine), y), 1e-6));
         EXPECT_OK(dync_backward(dync_sum(dync_call(f, mine, y), DYNC_ALL, false)));
         EXPECT(same(dync_grad(mine), dync_mul(dync_mul(dync_cos(mine), y), 2), 1e-6));
-        dync_tensor *r = dync_call(f, with, y);                                           /* has it: it goes, or fullgraph refuses */
+        /* has it: it goes, or fullgraph refuses */
+        dync_tensor *r = dync_call(f, with, y);
         EXPECT_EQ_INT(r != NULL, !fullgraph);
         if (fullgraph) EXPECT_HAS_STR(dync_error_message(), "Tensor.remove_hook");
         dync_clear_error();
@@ -288,7 +290,8 @@ TEST(hooks_of_a_backward_in_a_graph)
     dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
     dync_call(f, x, y);
     dync_tensor *plain = dync_clone(dync_grad(x));
-    int id = dync_register_hook(x, doubles, &hooked[0]);       /* comes after the first compile: guarded */
+    /* comes after the first compile: guarded */
+    int id = dync_register_hook(x, doubles, &hooked[0]);
     for (int i = 0; i < 3; i++) {
         dync_set_grad(x, NULL);
         dync_call(f, x, y);
@@ -301,7 +304,7 @@ TEST(hooks_of_a_backward_in_a_graph)
     dync_compiled_free(f);
 }
 
-/* ---- functions with a gradient of their own ------------------------------------------------------------------------------------------------- */
+/* ---- functions with a gradient of their own -------------------------------------------------- */
 static dync_value scaled_forward(dync_autograd_ctx *ctx, const dync_value *args, int n)
 {
     (void)n;
@@ -333,7 +336,7 @@ TEST(custom_functions)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* ---- requires_grad, leaves ------------------------------------------------------------------------------------------------------------------ */
+/* ---- requires_grad, leaves ------------------------------------------------------------------- */
 static dync_tensor *switches_first(dync_tensor *x, dync_tensor *y)
 {
     dync_requires_grad_(x, false);
@@ -363,7 +366,7 @@ TEST(requires_grad)
     equal(asks, (how){.backward = true, .frames = 1});
 }
 
-/* ---- random state ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- random state ---------------------------------------------------------------------------- */
 static dync_tensor *seeds(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *a = dync_rand(dync_shape(4));
@@ -376,11 +379,12 @@ TEST(random_state)
     equal(seeds, (how){.leaf = true, .frames = 1});
     equal(seeds, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
 }
-/* ---- nodes and files in traced code: breaks, on real data ------------------------------------------------------------------------- */
+/* ---- nodes and files in traced code: breaks, on real data ------------------------------------ */
 static dync_tensor *tripled(dync_tensor *g, void *user) { return (void)user, g ? dync_mul(g, 3) : NULL; }
 static dync_tensor *node_hook(dync_tensor *x, dync_tensor *y)
 {
-    dync_tensor *z = dync_mul(x, y), *w = dync_sin(z);      /* used before the hook stands there: it sees that gradient too */
+    /* used before the hook stands there: it sees that gradient too */
+    dync_tensor *z = dync_mul(x, y), *w = dync_sin(z);
     dync_grad_fn_hook(z, tripled, NULL, NULL);
     return dync_add(w, z);
 }

@@ -21,7 +21,7 @@ static char *readable_of(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
     return kept ? dync_graph_readable(kept) : NULL;
 }
 
-/* ---- V19, M-15: names -------------------------------------------------------------------------------------------------------------- */
+/* ---- V19, M-15: names ------------------------------------------------------------------------ */
 static dync_tensor *sines(dync_tensor *a)
 {
     DYNC_LET(x, dync_sin(a));
@@ -58,7 +58,8 @@ static dync_tensor *mixed(dync_tensor *x)
     DYNC_LET(hidden, dync_mul(x, 2));
     DYNC_LET(sin, dync_sin(hidden));
     dync_tensor *other = dync_sin(sin);
-    DYNC_LET(same, hidden);                               /* the same value under another name: the later one counts */
+    /* the same value under another name: the later one counts */
+    DYNC_LET(same, hidden);
     return dync_add(other, same);
 }
 TEST(names_without_and_with)
@@ -79,7 +80,7 @@ TEST(names_without_and_with)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* ---- DOT ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- DOT ------------------------------------------------------------------------------------- */
 TEST(dot_text)
 {
     readable_of(plain_sines, dync_randn(dync_shape(3)));
@@ -105,7 +106,7 @@ TEST(dot_text)
     dync_clear_error();
 }
 
-/* ---- pages ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 static dync_tensor *two_parts(dync_tensor *x)
 {
     dync_tensor *y = dync_add(dync_mul(x, x), x);

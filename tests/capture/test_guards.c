@@ -1,7 +1,7 @@
 /* Guards, recompiles and branches: the texts of the conformance list's section 9. Rows: tests/aot/test_rows_a_guards.c. */
 #include "counter.h"
 
-/* ---- texts ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 static dync_tensor *twice_it(dync_tensor *x) { return dync_mul(x, 2); }
 static const char *reason_of(dync_tensor *first, dync_tensor *second)
 {
@@ -35,7 +35,7 @@ TEST(grad_mode_is_guarded)
     dync_compiled_free(f);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 TEST(recompile_limit_falls_back_to_eager)
 {
     counter c = {0};
@@ -100,7 +100,7 @@ TEST(error_on_recompile)
     dync_compiled_free(f);
 }
 
-/* ---- branches, breaks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- branches, breaks ------------------------------------------------------------------------ */
 static int calls;
 static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
 {
@@ -188,7 +188,7 @@ TEST(errors_inside_cache_nothing)
     dync_compiled_free(f);
 }
 
-/* ---- what a function closes over ------------------------------------------------------------------------------------------------------- */
+/* ---- what a function closes over ------------------------------------------------------------- */
 static dync_tensor *global_weight;
 static dync_tensor *uses_global(dync_tensor *x) { return dync_mul(x, global_weight); }
 static dync_tensor *rereads_global(dync_tensor *x)
@@ -203,7 +203,8 @@ TEST(foreign_tensors_are_held_weakly)
     dync_compiled *f = dync_compile(uses_global, .args = "x");
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 2.0), 0));
     DYNC_SCOPE { dync_mul_(global_weight, 3); }
-    EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 6.0), 0));   /* written in place: the new values are read */
+    /* written in place: the new values are read */
+    EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 6.0), 0));
     dync_release(global_weight);
     DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 5.0)); }
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 5.0), 0));   /* died: captured anew */

@@ -164,7 +164,8 @@ TEST(wrong_outputs)
     for (int i = 0; i < 3; i++) {
         EXPECT_STATUS(dync_call_into(f, dync_zeros(dync_shape(5)), x, y), DYNC_ERR_SHAPE);
         dync_clear_error();
-        EXPECT_STATUS(dync_call_into(f, dync_zeros(dync_shape(2, 4)), x, y), DYNC_ERR_SHAPE);      /* no broadcasting */
+        /* no broadcasting */
+        EXPECT_STATUS(dync_call_into(f, dync_zeros(dync_shape(2, 4)), x, y), DYNC_ERR_SHAPE);
         EXPECT_HAS_STR(dync_error_message(), "dync_call_into: output 0: expected f32[4], got f32[2, 4] (");
         EXPECT_HAS_STR(dync_error_message(), "test_into.c:");
         dync_clear_error();

@@ -26,7 +26,7 @@ static void works_again(dync_compiled *f, double want)
         dync_clear_error();                           \
     } while (0)
 
-/* ---- globals ------------------------------------------------------------------------------------------------------------- */
+/* ---- globals --------------------------------------------------------------------------------- */
 static dync_tensor *global;
 static dync_tensor *plus_global(dync_tensor *x) { return dync_add(x, global); }
 static dync_tensor *write_then_global(dync_tensor *x) { dync_guard_tensor("global", &global); dync_add_(x, 1); return dync_mul(global, 2); }
@@ -92,7 +92,7 @@ TEST(a_global_returned)
     }
 }
 
-/* ---- tensors kept where they must not be ------------------------------------------------------------------------------------ */
+/* ---- tensors kept where they must not be ----------------------------------------------------- */
 static dync_tensor *kept;
 static bool keep_it, retain_it;
 static dync_tensor *keeps(dync_tensor *x)
@@ -149,7 +149,7 @@ TEST(a_traced_tensor_kept_in_a_static)
     }
 }
 
-/* ---- results, functions, modules ------------------------------------------------------------------------------------------------ */
+/* ---- results, functions, modules ------------------------------------------------------------- */
 static dync_value mixed(const dync_value *a, int n, void *user)
 {
     dync_tensor *y = dync_exp(dync_as_tensor(a[0]));
@@ -250,7 +250,7 @@ TEST(parameters_replaced_and_modes_switched)
     }
 }
 
-/* ---- compiled within compiled --------------------------------------------------------------------------------------------------------- */
+/* ---- compiled within compiled ---------------------------------------------------------------- */
 static dync_compiled *inner;
 static dync_tensor *calls_inner(dync_tensor *x) { return dync_add(dync_call(inner, dync_sin(x)), 1); }
 static dync_tensor *calls_inner_after_a_break(dync_tensor *x)
@@ -280,7 +280,7 @@ TEST(compiled_calls_compiled)
     }
 }
 
-/* ---- backends that misbehave ------------------------------------------------------------------------------------------------------------ */
+/* ---- backends that misbehave ----------------------------------------------------------------- */
 typedef enum { FAIL_SILENTLY, FAIL_LOUDLY, ERROR_BUT_OK, NO_RUN, RUN_FAILS, FEWER, MORE, NOT_TENSORS, NULL_TENSORS, WRONG_SHAPE, WRONG_DTYPE, WRONG_STRIDES, GOOD, N_KINDS } bad_kind;
 static bad_kind kind;
 static dync_value bad_run(void *state, const dync_value *args, int n)
@@ -341,7 +341,7 @@ TEST(backends_that_misbehave)
     }
 }
 
-/* ---- errors --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 static dync_tensor *fails_on_negative(dync_tensor *x)
 {
     if (dync_bool(dync_lt(dync_sum(x, DYNC_ALL, false), 0))) return dync_matmul(x, dync_ones(dync_shape(7)));

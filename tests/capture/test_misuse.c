@@ -125,7 +125,7 @@ TEST(calls)
     dync_compiled_free(h);
 }
 
-/* ---- inside ---------------------------------------------------------------------------------------------------------------- */
+/* ---- inside ---------------------------------------------------------------------------------- */
 static int what;
 static dync_value inside(const dync_value *a, int n, void *user)
 {
@@ -234,7 +234,7 @@ TEST(outside_of_a_traced_function)
     EXPECT(dync_frame(twice, x) != NULL);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 static dync_graph *some_graph(void) { return dync_make_graph(sum2, dync_ones(dync_shape(2)), dync_ones(dync_shape(2))); }
 static bool pick_all(const dync_node *n, void *user) { (void)n, (void)user; return true; }
 TEST(graphs)
@@ -321,7 +321,7 @@ TEST(backends)
     }
 }
 
-/* ---- debug and programs ------------------------------------------------------------------------------------------------------------ */
+/* ---- debug and programs ---------------------------------------------------------------------- */
 TEST(explain_and_settings)
 {
     dync_tensor *x = dync_ones(dync_shape(2));
@@ -382,7 +382,7 @@ TEST(programs)
     FINE(dync_program_run(p, 2, args));
     dync_program_free(p);
 }
-/* ---- every error names the line of the user's call: of functions that are no operators too, and of what modules do inside ------------- */
+/* ---- every error names the line of the user's call: of functions that are no operators too, and of what modules do inside */
 enum { NET_FORWARD = __LINE__ + 1 };
 static dync_tensor *net_forward(dync_module *m, dync_tensor *x) { return dync_forward_call(dync_module_child(m, "a"), x); }
 static dync_tensor *reads_size(dync_tensor *x) { return dync_size(x, 7) ? x : NULL; }
@@ -416,7 +416,8 @@ TEST(backends_that_are_not_there)
     const char *names[64];
     int n = dync_list_backends("", names, 64), testing = 0;
     for (int i = 0; i < n; i++) testing += strstr(names[i], "TESTING_ONLY") != NULL;
-    EXPECT_EQ_INT(testing, 4);                                             /* with those for debugging, not otherwise */
+    /* with those for debugging, not otherwise */
+    EXPECT_EQ_INT(testing, 4);
     n = dync_list_backends("debug", names, 64);
     for (int i = 0; i < n; i++) EXPECT(!strstr(names[i], "TESTING_ONLY"));
 }
@@ -483,7 +484,8 @@ TEST(mistakes_of_newcomers)
     BAD(dync_release(r), DYNC_ERR_VALUE, "released more often than retained");
     dync_clear_error();
     dync_release(r);
-    EXPECT(strstr(dync_error_message(), "test_misuse.c") == NULL);          /* dync_release hands on no place, and there is no other */
+    /* dync_release hands on no place, and there is no other */
+    EXPECT(strstr(dync_error_message(), "test_misuse.c") == NULL);
     dync_clear_error();
     dync_compiled_free(two), dync_compiled_free(once), dync_compiled_free(size);
 }
@@ -661,7 +663,8 @@ TEST(indices_outside)
                     EXPECT_EQ_STR(dync_error_class(), "IndexError");
                     if (k < 4) EXPECT_HAS_STR(dync_error_message(), bad < 0 ? "index -1 is out of bounds for dimension with size 3" : "index 3 is out of bounds");
                     else EXPECT_HAS_STR(dync_error_message(), bad < 0 ? "target -1 is out of bounds: expected a class from 0 to 2, or -100" : "target 3 is out of bounds");
-                    EXPECT(strncmp(dync_error_message(), ops[k], strlen(ops[k])) == 0);   /* the user's operator, and its line */
+                    /* the user's operator, and its line */
+                    EXPECT(strncmp(dync_error_message(), ops[k], strlen(ops[k])) == 0);
                     EXPECT_HAS_STR(dync_error_message(), place);
                     dync_clear_error();
                 }

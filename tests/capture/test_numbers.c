@@ -143,7 +143,7 @@ TEST(numbers_cross_breaks)
     }
 }
 
-/* ---- cells ---- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 static dync_cell *count;
 static dync_tensor *counts(dync_tensor *x)
 {
@@ -194,7 +194,7 @@ TEST(cells_in_branches)
     dync_cell_free(count);
 }
 
-/* ---- numbers that data decide ---- */
+/* ---- numbers that data decide ---------------------------------------------------------------- */
 static dync_tensor *by_item(dync_tensor *x) { return dync_add(dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false))), 1.5); }
 static dync_tensor *by_item_by_hand(dync_tensor *x, double s) { return dync_add(dync_mul(x, s), 1.5); }
 static double item_of(dync_tensor *x) { return dync_item(dync_sum(x, DYNC_ALL, false)); }
@@ -211,7 +211,8 @@ TEST(a_number_that_data_decide_is_an_input_from_its_second_value_on)
             EXPECT(same(r, by_item_by_hand(x, item_of(x)), 1e-6));
         }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
-        EXPECT_EQ_INT(c.frame_count, 3);                 /* the sum; with the first number, with any */
+        /* the sum; with the first number, with any */
+        EXPECT_EQ_INT(c.frame_count, 3);
         EXPECT_HAS_STR(dync_graph_readable(c.graphs[2]), "Sym(s0)");
         dync_compiled_free(f);
     }

@@ -70,7 +70,7 @@ static void check(const char *name, dync_function fn, make_inputs inputs)
 #define T(i) dync_as_tensor(a[i])
 #define UNUSED (void)a, (void)n, (void)user
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 static dync_value one(int call) { (void)call; return dync_tuple(dync_randn(dync_shape(4, 6))); }
 static dync_value two(int call) { (void)call; return dync_tuple(dync_randn(dync_shape(4, 6)), dync_randn(dync_shape(4, 6))); }
 static dync_value same_twice(int call)
@@ -82,7 +82,8 @@ static dync_value same_twice(int call)
 static dync_value views_of_one(int call)
 {
     dync_tensor *base = dync_randn(dync_shape(8, 6));
-    if (call % 2 == 1) return dync_tuple(dync_slice(base, 0, 0, 4, 1), dync_slice(base, 0, 2, 6, 1));     /* they overlap */
+    /* they overlap */
+    if (call % 2 == 1) return dync_tuple(dync_slice(base, 0, 0, 4, 1), dync_slice(base, 0, 2, 6, 1));
     return dync_tuple(dync_slice(base, 0, 0, 4, 1), dync_slice(dync_clone(base), 0, 2, 6, 1));
 }
 static dync_value empty(int call) { (void)call; return dync_tuple(dync_randn(dync_shape(0, 6)), dync_randn(dync_shape(4, 0))); }
@@ -119,7 +120,7 @@ static dync_value plain(int call)
     return dync_tuple(x, call < 2 ? "left" : "right", call & 1, 2 + call, 0.5, dync_tuple(x, DYNC_NONE, dync_tuple(1, dync_randn(dync_shape(3)))));
 }
 
-/* ---- writes and views ------------------------------------------------------------------------------------------------------ */
+/* ---- writes and views ------------------------------------------------------------------------ */
 PROGRAM(write_then_view, one) { UNUSED; dync_mul_(T(0), 2); return DYNC_V(dync_transpose(T(0), 0, 1)); }
 PROGRAM(view_then_write, one)
 {
@@ -162,7 +163,7 @@ PROGRAM(written_between_uses, two)
 }
 PROGRAM(copied_into_itself, one) { UNUSED; dync_copy_(dync_slice(T(0), 0, 0, 2, 1), dync_slice(T(0), 0, 2, 4, 1)); return DYNC_V(dync_neg(T(0))); }
 
-/* ---- what leaves ------------------------------------------------------------------------------------------------------------- */
+/* ---- what leaves ----------------------------------------------------------------------------- */
 PROGRAM(output_twice, one) { UNUSED; dync_tensor *y = dync_exp(dync_neg(T(0))); return dync_tuple(y, y, dync_tuple(y)); }
 PROGRAM(outputs_are_views, one)
 {
@@ -192,7 +193,7 @@ PROGRAM(texts_leave_after_a_break, one)
 PROGRAM(input_not_used, two) { UNUSED; return DYNC_V(dync_add(T(1), 1)); }
 PROGRAM(no_arguments, none) { UNUSED; return dync_tuple(dync_add(dync_ones(dync_shape(3)), 1), dync_arange(0, 5, 1)); }
 
-/* ---- odd forms --------------------------------------------------------------------------------------------------------------- */
+/* ---- odd forms ------------------------------------------------------------------------------- */
 PROGRAM(no_elements, empty)
 {
     UNUSED;
@@ -222,7 +223,7 @@ PROGRAM(plain_arguments, plain)
     return DYNC_V(dync_add(x, dync_as_tensor(dync_at(dync_at(a[5], 2), 1))));
 }
 
-/* ---- control ------------------------------------------------------------------------------------------------------------------- */
+/* ---- control --------------------------------------------------------------------------------- */
 PROGRAM(scopes_inside, two)
 {
     UNUSED;

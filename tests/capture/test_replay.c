@@ -4,7 +4,7 @@
 #include "counter.h"
 #include <pthread.h>
 
-/* ---- random programs ---------------------------------------------------------------------------- */
+/* ---- random programs ------------------------------------------------------------------------- */
 enum { ADD, SUB, MUL, RELU, NEG, ADD_CONST, MAX, TRANSPOSE, ROW, SUMMED, IN_PLACE, IN_PLACE_INPUT, BREAK, IF_ITEM, IF_BOOL, READ_DATA,
        WRITE_DATA, DISABLED, DISABLED_WRITES, FRAME, GLOBAL, NO_GRAD, SCALED, CALLBACK, N_OPS };
 enum { REGS = 8, SIZE = 3, LENGTH = 28, GLOBALS = 3 };
@@ -45,7 +45,8 @@ static int run_from(dync_tensor **r, int i)
         dync_add_(*to, b);
         *to = dync_clamp_(*to, -9, 9);
         break;
-    case IN_PLACE_INPUT: dync_clamp_(dync_add_(r[c->a & 1], dync_clone(b)), -9, 9); break;      /* b may be its transpose */
+    /* b may be its transpose */
+    case IN_PLACE_INPUT: dync_clamp_(dync_add_(r[c->a & 1], dync_clone(b)), -9, 9); break;
     case BREAK: dync_graph_break("a reason"); break;
     case IF_ITEM: item = dync_item(dync_sum(a, DYNC_ALL, false)); return item > c->k ? 1 : 2;
     case IF_BOOL: return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), c->k)) ? 1 : 2;
@@ -123,7 +124,8 @@ static dync_value gradient(dync_value y, dync_tensor *leaf)
     dync_value loss = dync_v_tensor(dync_sum(y.as.t, DYNC_ALL, false));
     dync_value list = dync_gradients(loss, dync_v_tensor(leaf), DYNC_NONE, (dync_grad_options){.allow_unused = true});
     dync_value g = dync_len(list) ? dync_at(list, 0) : list;
-    return g.kind == DYNC_KIND_NONE ? dync_v_tensor(dync_zeros(dync_shape(SIZE, SIZE))) : g;     /* no graph on the way, or one without effect */
+    /* no graph on the way, or one without effect */
+    return g.kind == DYNC_KIND_NONE ? dync_v_tensor(dync_zeros(dync_shape(SIZE, SIZE))) : g;
 }
 
 /* One call both ways, on equal arguments: no leaves, as they may be written. */
@@ -174,7 +176,7 @@ TEST(random_programs_eager) { programs(120, "eager", false); }
 TEST(random_programs_inductor) { programs(120, "inductor", false); }
 TEST(random_programs_with_gradients) { programs(60, "inductor", true); }
 
-/* ---- where following stops ---------------------------------------------------------------------- */
+/* ---- where following stops ------------------------------------------------------------------- */
 static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 static int way;
 static dync_tensor *kept;
@@ -210,7 +212,8 @@ static dync_tensor *many(dync_tensor *x)
     dync_graph_break("between");
     if (way == 8) return dync_mul(x, y[7]);
     if (way == 9) {
-        dync_add_(x, 100);                            /* what y was made of is written before y is used */
+        /* what y was made of is written before y is used */
+        dync_add_(x, 100);
         return dync_add(y[2], y[5]);
     }
     return way == 10 ? dync_add(dync_frame(dync_disable(written), x), y[4]) : dync_mul(y[way], 2);
@@ -313,7 +316,7 @@ TEST(following_allocates_nothing)
     dync_compiled_free(f);
 }
 
-/* ---- many ways, few segments ---------------------------------------------------------------------- */
+/* ---- many ways, few segments ----------------------------------------------------------------- */
 static dync_tensor *ten_ifs(dync_tensor *x)
 {
     for (int i = 0; i < 10; i++) {
@@ -392,7 +395,7 @@ TEST(after_fork)
 }
 #endif
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 static dync_compiled *shared;
 static dync_tensor *by_item(dync_tensor *x)
 {

@@ -194,7 +194,8 @@ TEST(B_14_device_without_code)
         dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
         EXPECT(dync_call(f, dync_to_device(x, elsewhere())) == NULL);
         device_refused();
-        EXPECT(same(want, dync_call(f, x), 0.01));                      /* the model stayed where it was */
+        /* the model stayed where it was */
+        EXPECT(same(want, dync_call(f, x), 0.01));
         dync_compiled_free(f);
         for (int k = 0; k < 2; k++) {
             f = dync_compile(fns[k], .args = "x", .backend = backends[b]);
@@ -305,7 +306,8 @@ TEST(B_17_aot_autograd_api)
     dync_compiled *f = dync_compile(relu1, .backend_object = &b);
     EXPECT(same(dync_relu(x), dync_call(f, x), 1e-6));
     EXPECT_EQ_INT(c.frame_count, 1);
-    dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);        /* without a backward compiler the forward's serves */
+    /* without a backward compiler the forward's serves */
+    dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);
     EXPECT_OK(dync_backward(dync_sum(dync_call(f, leaf), DYNC_ALL, false)));
     EXPECT_EQ_INT(c.frame_count, 3);
     EXPECT(same(dync_grad(leaf), dync_to_dtype(dync_gt(x, 0), DYNC_F32), 0));

@@ -120,7 +120,7 @@ TEST(calls_that_fail)
     dync_compiled_free(f);
 }
 
-/* ---- large --------------------------------------------------------------------------------------------------------------------- */
+/* ---- large ----------------------------------------------------------------------------------- */
 static dync_module *deep;
 static dync_tensor *through_deep(dync_tensor *x) { return dync_forward_call(deep, x); }
 TEST(a_module_of_many_parameters)

@@ -42,7 +42,7 @@ static dync_tensor *branches(dync_tensor *x, dync_tensor *y)
     return dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0)) ? dync_mul(z, 2) : dync_sub(z, y);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 static void shared_call(void)
 {
     dync_tensor *x = dync_randn(dync_shape(any_int(3, 6), 4)), *y = dync_randn(dync_shape(1, 4));
@@ -85,7 +85,8 @@ static void own_compiled(void)
     check(dync_equal(dync_call(f, x), dync_mul(x, 2)));
     dync_compiled_free(f);
     dync_on_error(quiet, NULL);
-    check(dync_call(f, x) == NULL && dync_error() == DYNC_ERR_VALUE);     /* a freed one is an error in any thread */
+    /* a freed one is an error in any thread */
+    check(dync_call(f, x) == NULL && dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
 }
 static void own_module(void)
@@ -203,7 +204,8 @@ TEST(random_calls_within_their_rules)
     int n = test_count(STEPS);
     if (n > STEPS * 64) n = STEPS * 64;
     for (int round = 0; round < 3; round++) {
-        fresh = dync_ones(dync_shape(3, 4), .requires_grad = true);       /* nobody has walked back to it yet */
+        /* nobody has walked back to it yet */
+        fresh = dync_ones(dync_shape(3, 4), .requires_grad = true);
         for (int i = 0; i < THREADS; i++) {
             w[i].n = n;
             w[i].seed = test_random();

@@ -44,7 +44,7 @@ static int runs(dync_function fn, bool fullgraph, int n, const dync_value *args)
     return frames;
 }
 
-/* ---- in ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 static dync_value all_kinds(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
@@ -145,7 +145,7 @@ TEST(modules_as_arguments)
     dync_module_free(other);
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 static dync_value nested_out(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
@@ -162,8 +162,10 @@ TEST(nested_results)
         dync_compiled *f = dync_compile(nested_out, .backend = backends[b]);
         for (int i = 0; i < 2; i++) {
             dync_value r = dync_call_values(f, 2, args);
-            EXPECT(dync_as_tensor(dync_at(r, 1)) == x);                                       /* an input comes back as itself */
-            EXPECT(dync_as_tensor(dync_at(dync_at(r, 0), 0)) == dync_as_tensor(dync_at(r, 2)));       /* one value twice is one tensor */
+            /* an input comes back as itself */
+            EXPECT(dync_as_tensor(dync_at(r, 1)) == x);
+            /* one value twice is one tensor */
+            EXPECT(dync_as_tensor(dync_at(dync_at(r, 0), 0)) == dync_as_tensor(dync_at(r, 2)));
         }
     }
     dync_module_free(m);
@@ -183,7 +185,8 @@ static dync_value identity(const dync_value *a, int n, void *user) { (void)n, (v
 TEST(results_without_tensors)
 {
     dync_value x = DYNC_V(dync_ones(dync_shape(4)));
-    EXPECT_EQ_INT(runs(only_numbers, true, 1, &x), 0);       /* an empty graph does not reach the backend */
+    /* an empty graph does not reach the backend */
+    EXPECT_EQ_INT(runs(only_numbers, true, 1, &x), 0);
     EXPECT_EQ_INT(runs(nothing_out, true, 1, &x), 1);
     EXPECT_EQ_INT(runs(identity, true, 1, &x), 0);
     dync_compiled *f = dync_compile(nothing_out);
@@ -216,7 +219,7 @@ TEST(the_same_tensor_twice)
     }
 }
 
-/* ---- control flow inside ----------------------------------------------------------------------------------------------------------- */
+/* ---- control flow inside --------------------------------------------------------------------- */
 static dync_value early(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
@@ -267,7 +270,7 @@ TEST(early_returns_and_loops)
         }
 }
 
-/* ---- references ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 static dync_value breaks(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
@@ -290,7 +293,7 @@ TEST(arguments_are_not_kept)
     }
 }
 
-/* ---- a value that one way through the function does not need, and another one does after a write ------------------------------------------ */
+/* ---- a value that one way through the function does not need, and another one does after a write */
 static dync_value written_after(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;

@@ -1,7 +1,7 @@
 /* dync_set_verify and dync_set_lint: programs whose compiled form and C function disagree, and those that do not. */
 #include "counter.h"
 
-/* ---- verify ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- verify ---------------------------------------------------------------------------------- */
 static dync_tensor *poly(dync_tensor *x) { return dync_add(dync_mul(x, x), 1); }
 static double scale = 2;
 static dync_tensor *impure(dync_tensor *x) { return dync_mul(x, scale); }
@@ -145,7 +145,8 @@ TEST(random_numbers_are_the_same_both_ways)
     dync_set_verify(false);
     dync_manual_seed(5);
     dync_call(f, x);
-    EXPECT(a && same(a, dync_call(f, x), 0));              /* verifying drew no numbers of its own */
+    /* verifying drew no numbers of its own */
+    EXPECT(a && same(a, dync_call(f, x), 0));
     dync_compiled_free(f);
 }
 
@@ -194,7 +195,8 @@ TEST(training_under_verify)
     dync_compiled *f = dync_compile(m, .args = "x");
     dync_set_verify(true);
     for (int i = 0; i < 3; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);   /* no leaf */
+        /* no leaf */
+        dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);
         dync_tensor *y = dync_call(f, x);
         REQUIRE(y != NULL);
         EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
@@ -230,7 +232,7 @@ TEST(verify_is_a_setting)
     dync_clear_error();
 }
 
-/* ---- lint -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lint ------------------------------------------------------------------------------------ */
 static double drift;
 static int drift_line;
 static dync_tensor *drifting(dync_tensor *x)

@@ -57,7 +57,8 @@ TEST(what_follows_is_done_by_the_convolution)
     for (int t = 0; t < 3; t++)
         DYNC_SCOPE {
             double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
-            int64_t packs = dtypes[t] == DYNC_F32 ? 0 : 2;           /* arrays of halves are turned to channels last */
+            /* arrays of halves are turned to channels last */
+            int64_t packs = dtypes[t] == DYNC_F32 ? 0 : 2;
             EXPECT(launches_of(block, dtypes[t], 8, 7, 9, tol) <= 2 + packs);
             EXPECT(launches_of(planes, dtypes[t], 8, 8, 8, tol) <= 3);
             launches_of(wanted_twice, dtypes[t], 8, 9, 8, tol);
@@ -137,7 +138,8 @@ TEST(what_goes_before_is_done_by_the_convolution)
     for (int t = 0; t < 3; t++)
         DYNC_SCOPE {
             double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
-            bool halves = dtypes[t] != DYNC_F32;             /* f32: the depth is cut, a second launch joins the sums */
+            /* f32: the depth is cut, a second launch joins the sums */
+            bool halves = dtypes[t] != DYNC_F32;
             EXPECT_EQ_INT(launches_of(activated, dtypes[t], 16, 9, 11, tol), halves ? 3 : 2);
             EXPECT_EQ_INT(launches_of(activated, dtypes[t], 18, 7, 6, tol), halves ? 1 : 2);
             EXPECT_EQ_INT(launches_of(pixels_made, dtypes[t], 24, 6, 7, tol), 2);
@@ -189,7 +191,8 @@ static dync_tensor *plain(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dyn
 }
 TEST(weights_are_packed_once)
 {
-    static const int want[] = {3, 3, 2, 2, 3, 3, 2};         /* x and w packed, the product; w is written before run 4 */
+    /* x and w packed, the product; w is written before run 4 */
+    static const int want[] = {3, 3, 2, 2, 3, 3, 2};
     dync_tensor *x = make(DYNC_BF16, 1, 16, 6, 6), *w = make(DYNC_BF16, 16, 16, 3, 3), *none = gpu(dync_zeros(dync_shape(1)));
     dync_tensor *gx = gpu(x), *gw = gpu(w);
     dync_compiled *c = dync_compile(plain, .args = "x, w, bias, scale");

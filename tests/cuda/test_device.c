@@ -19,7 +19,7 @@ static char *expect_error(dync_status want)
 static dync_tensor *gpu(dync_tensor *x) { return dync_to_device(x, DYNC_CUDA); }
 static bool same(dync_tensor *on_gpu, dync_tensor *on_cpu, double tol) { return on_gpu && on_cpu && dync_allclose(on_gpu, on_cpu, tol, tol); }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 TEST(tensors_live_on_a_device)
 {
     EXPECT(dync_cuda_device_count() >= 1 && (!EMULATED || dync_cuda_device_count() == 2));
@@ -32,7 +32,8 @@ TEST(tensors_live_on_a_device)
     EXPECT(same(gpu(dync_slice(dync_transpose(x, 0, 1), 0, 1, 4, 2)), dync_slice(dync_transpose(x, 0, 1), 0, 1, 4, 2), 0));
     EXPECT_NEAR(dync_item(dync_sum(y, DYNC_ALL, false)), dync_item(dync_sum(x, DYNC_ALL, false)), 1e-5);
     EXPECT(dync_bool(dync_gt(dync_sum(dync_abs(y), DYNC_ALL, false), 0)));
-    EXPECT(same(dync_add(y, dync_full(DYNC_SCALAR, 2.5)), dync_add(x, 2.5), 0));        /* a 0-dim CPU tensor goes with any device */
+    /* a 0-dim CPU tensor goes with any device */
+    EXPECT(same(dync_add(y, dync_full(DYNC_SCALAR, 2.5)), dync_add(x, 2.5), 0));
     dync_tensor *z = dync_zeros(dync_shape(3, 5), .device = DYNC_CUDA_AT(dync_cuda_device_count() > 1));
     dync_copy_(z, y);
     EXPECT(same(z, x, 0));
@@ -55,7 +56,7 @@ TEST(the_same_seed_gives_the_same_numbers)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 #define MIX(name, x) static dync_tensor *mix_##name(dync_tensor *c, dync_tensor *g, dync_tensor *w, dync_tensor *i) { (void)c, (void)g, (void)w, (void)i; return x; }
 MIX(conv, dync_conv2d(g, w, NULL, dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), 1))
 MIX(gather, dync_gather(g, 1, i))
@@ -102,7 +103,8 @@ static void no_device(int kind, const char *words)
     EXPECT_HAS_STR(dync_cuda_reason(), words);
     EXPECT(!gpu(dync_ones(dync_shape(3))));
     EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), words);
-    EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);      /* the CPU goes on */
+    /* the CPU goes on */
+    EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);
 }
 TEST(no_device) { no_device(0, "no CUDA-capable device is detected (cudaErrorNoDevice)"); }
 TEST(an_old_driver) { no_device(-2, "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver): the driver is one of CUDA 11.4"); }
@@ -219,7 +221,7 @@ TEST(long_rows)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* ---- compiled ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiled -------------------------------------------------------------------------------- */
 static dync_tensor *chain(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *h = dync_gelu(dync_add(dync_mul(x, y), 0.5));
@@ -362,7 +364,7 @@ TEST(training_equals_the_cpu)
     }
 }
 
-/* ---- recorded graphs ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- recorded graphs ------------------------------------------------------------------------- */
 static dync_tensor *noisy(dync_tensor *x) { return dync_add(dync_mul(x, 2), dync_randn(dync_shape(8), .device = DYNC_CUDA)); }
 TEST(recorded_graphs_replay)
 {
@@ -376,7 +378,8 @@ TEST(recorded_graphs_replay)
             if (i < 2) kept[2 * i] = r, kept[2 * i + 1] = chain(x, cy);
         }
         dync_cuda_counters after = dync_cuda_get_counters();
-        EXPECT(same(kept[0], kept[1], 1e-5) && same(kept[2], kept[3], 1e-5));       /* results are not overwritten */
+        /* results are not overwritten */
+        EXPECT(same(kept[0], kept[1], 1e-5) && same(kept[2], kept[3], 1e-5));
         EXPECT(after.recordings > before.recordings && after.replays - before.replays >= 4);
     }
     dync_compiled_free(f);
@@ -429,7 +432,8 @@ TEST(recorded_graphs_alias)
         dync_tensor *want = dync_mul(dync_to_device(x, DYNC_CPU), 2);
         EXPECT(same(y[0], want, 0) && same(y[1], dync_transpose(want, 0, 1), 0) && same(y[3], dync_to_device(x, DYNC_CPU), 0));
         EXPECT(dync_cuda_data(y[1]) == dync_cuda_data(y[0]) && dync_cuda_data(y[2]) == dync_cuda_data(x) && dync_cuda_data(y[3]) == dync_cuda_data(x));
-        dync_add_(y[0], 1);                                                     /* the caller's own: seen through its view, not by later calls */
+        /* the caller's own: seen through its view, not by later calls */
+        dync_add_(y[0], 1);
         EXPECT(same(y[1], dync_add(dync_transpose(want, 0, 1), 1), 0));
         if (i % 3 == 2) records[i / 3] = dync_cuda_get_counters().recordings;
     }

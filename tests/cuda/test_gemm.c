@@ -85,7 +85,8 @@ TEST(what_follows_is_done_by_the_product)
                 launches_of(both, dtypes[t], m, k, tol);
                 launches_of(heads, dtypes[t], m, k, tol);
             }
-            EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);     /* the depth is cut: partial sums, then the rest */
+            /* the depth is cut: partial sums, then the rest */
+            EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);
         }
 }
 /* Off: f32 to the last bits. On: operands of 10 bits, whatever their strides; off again: as before. */

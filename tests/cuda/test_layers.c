@@ -12,7 +12,8 @@ static const char *const backends[] = {"eager", "aot_eager", "inductor", "cudagr
 
 static dync_tensor *attend(dync_tensor *x, dync_tensor *w)
 {
-    dync_tensor *h = dync_matmul(x, w), *part[3];            /* [2, 9, 48]: three times four heads of 4 */
+    /* [2, 9, 48]: three times four heads of 4 */
+    dync_tensor *h = dync_matmul(x, w), *part[3];
     for (int i = 0; i < 3; i++)
         part[i] = dync_transpose(dync_reshape(dync_slice(h, 2, 16 * i, 16 * i + 16, 1), dync_shape(2, 9, 4, 4)), 1, 2);
     dync_tensor *y = dync_scaled_dot_product_attention(part[0], part[1], part[2], NULL, 0.0, true, DYNC_NONE);

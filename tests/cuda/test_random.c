@@ -19,11 +19,14 @@ static uint32_t rnd(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
-/* ---- instructions: everything follows from the shapes and r ------------------------------------------------------------------------------- */
-static bool drew;                          /* random numbers: once a program, as what nobody uses is not drawn in compiled code */
-static bool halves;                        /* some value has been one: it leaves its rounding behind */
+/* ---- instructions: everything follows from the shapes and r ---------------------------------- */
+/* random numbers: once a program, as what nobody uses is not drawn in compiled code */
+static bool drew;
+/* some value has been one: it leaves its rounding behind */
+static bool halves;
 static dync_device here;                   /* where the program runs */
-static uint32_t die;                       /* r of the instruction under way, used up draw by draw */
+/* r of the instruction under way, used up draw by draw */
+static uint32_t die;
 static int64_t draw(int64_t n)
 {
     int64_t x = n > 0 ? (int64_t)(die >> 8) % n : 0;
@@ -308,7 +311,7 @@ static dync_value run(const dync_value *args, int n, void *user)
     return dync_tuple_of(p->n_out, out);
 }
 
-/* ---- one program ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- one program ----------------------------------------------------------------------------- */
 typedef struct { int n; dync_tensor *t[MAX_OUT + MAX_ARGS]; } outcome;
 static outcome run_once(dync_compiled *f, const program *p, bool on_gpu, uint64_t seed)
 {
@@ -341,7 +344,8 @@ static outcome run_once(dync_compiled *f, const program *p, bool on_gpu, uint64_
 
 static bool near(dync_tensor *got, dync_tensor *want)
 {
-    if (!got || !want) {                                      /* one node stands for a whole graph: zeros where eager has nothing */
+    /* one node stands for a whole graph: zeros where eager has nothing */
+    if (!got || !want) {
         dync_tensor *t = got ? got : want;
         return !t || (got && dync_item(dync_sum(dync_abs(dync_to_dtype(t, DYNC_F32)), DYNC_ALL, false)) == 0);
     }
@@ -370,7 +374,8 @@ static bool fails(const program *p, const char *backend, uint64_t seed)
             dync_status cpu = dync_error();
             dync_clear_error();
             outcome got = run_once(f, p, true, seed + 10 * (uint64_t)call);
-            bool ok = cpu == DYNC_OK ? dync_error() == DYNC_OK && want.n == got.n : true;   /* what the CPU refuses says nothing */
+            /* what the CPU refuses says nothing */
+            bool ok = cpu == DYNC_OK ? dync_error() == DYNC_OK && want.n == got.n : true;
             if (!ok) snprintf(what, sizeof what, "%s %s", dync_error_message(), cuemu_detail()), wrong = 2;
             for (int i = 0; i < want.n && ok && cpu == DYNC_OK; i++)
                 if (!near(got.t[i], want.t[i])) {
@@ -469,7 +474,8 @@ static void many(const char *backend, int count)
         if (i % 50 == 49) dync_reset();
         if (!wrong) continue;
         bad++;
-        EXPECT(!wrong);                                       /* a program on the GPU differs from the CPU */
+        /* a program on the GPU differs from the CPU */
+        EXPECT(!wrong);
         shrink(&p, backend, seed);
         DYNC_SCOPE { (void)fails(&p, backend, seed); }
         printf("program %d of --seed %llu on %s, shrunk: %s\n", i, (unsigned long long)test__state.seed, backend ? backend : "nothing", what);

@@ -40,14 +40,16 @@ TEST(random_scatters)
             int64_t count = test_random() % 3 ? test_random_int(500, 2500) : test_random_int(1, 100), lines = test_random_int(1, 6), n = test_random() % 3 ? test_random_int(1, 40) : 3000;
             dync_tensor *base = whole(-3, 4, dim ? dync_shape(lines, n) : dync_shape(n, lines)), *source = whole(-3, 4, dim ? dync_shape(lines, count) : dync_shape(count, lines));
             dync_tensor *index = op == 2 ? places(dync_shape(count), n, way) : places(dim ? dync_shape(lines, count) : dync_shape(count, lines), n, way);
-            if (op != 2 && test_random() % 4 == 0) index = dync_contiguous(dync_slice(index, 1 - dim, 0, (lines + 1) / 2, 1));    /* fewer lines than there are */
+            /* fewer lines than there are */
+            if (op != 2 && test_random() % 4 == 0) index = dync_contiguous(dync_slice(index, 1 - dim, 0, (lines + 1) / 2, 1));
             if (test_random() % 3 == 0) source = dync_transpose(dync_contiguous(dync_transpose(source, 0, 1)), 0, 1);
             base = dync_to_dtype(base, dtype);
             source = dync_to_dtype(source, dtype);
             dync_tensor *want = call(op, base, dim, index, source), *got = call(op, gpu(base), dim, gpu(index), gpu(source)), *again = call(op, gpu(base), dim, gpu(index), gpu(source));
             got = got ? dync_to_device(got, DYNC_CPU) : NULL;
             bool half = dtype == DYNC_BF16 || dtype == DYNC_F16, ok = got && dync_type(got) == dtype && dync_equal(got, dync_to_device(again, DYNC_CPU));
-            ok = ok && (half ? dync_allclose(dync_to_dtype(got, DYNC_F32), dync_to_dtype(want, DYNC_F32), 0.01, 0.01) : dync_equal(got, want));   /* whole numbers: exact */
+            /* whole numbers: exact */
+            ok = ok && (half ? dync_allclose(dync_to_dtype(got, DYNC_F32), dync_to_dtype(want, DYNC_F32), 0.01, 0.01) : dync_equal(got, want));
             if (!EXPECT(ok)) {
                 printf("  number %d: op %d dim %d way %d dtype %d count %d lines %d places %d: %s %s\n", i, op, dim, way, dtype, (int)count, (int)lines, (int)n, dync_error_message(), cuemu_detail());
                 return;

@@ -10,7 +10,7 @@ extern int setenv(const char *, const char *, int);
 #define RANDOM_CALLS 6
 #endif
 
-/* ---- a call on both sides -------------------------------------------------------------------------------------------------------------- */
+/* ---- a call on both sides -------------------------------------------------------------------- */
 
 typedef struct { dync__kcall call; int64_t span[DYNC__KCALL_OPERANDS]; char *data[DYNC__KCALL_OPERANDS]; } a_call;
 
@@ -139,7 +139,7 @@ static bool agree(a_call *c, double tol)
     return ok;
 }
 
-/* ---- attention --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 typedef struct { int dtype, B, H, L, S, E, V, causal, mask; double scale; } attention;
 
@@ -271,7 +271,7 @@ TEST(random_attention)
         if (!attention_agrees(&t, test_random() % 2)) return;
     }
 }
-/* ---- recurrent layers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 typedef struct { int dtype, gates, L, N, H, reverse, train; } recurrent;
 
@@ -291,7 +291,8 @@ static bool recurrent_agrees(const recurrent *t)
     int G = t->gates * t->H, d = t->dtype;
     bool lstm = t->gates == 4, train = t->train && t->gates > 1;
     double tol = d == DYNC_F32 ? TOL_F32_SUM : d == DYNC_F64 ? TOL_F64_CHAIN : TOL_BF16_LAYER;
-    tol *= DYNC__MAX(1.0, t->H / 128.0);               /* sums of H terms in any order, as the machine's level has it */
+    /* sums of H terms in any order, as the machine's level has it */
+    tol *= DYNC__MAX(1.0, t->H / 128.0);
     memset(&f, 0, sizeof f);
     memset(f.call.attr, -1, sizeof f.call.attr);
     f.call.row = dync__kernel_row(DYNC__K_rnn_layer);
@@ -352,7 +353,7 @@ TEST(recurrent_layers)
         if (!recurrent_agrees(&t)) return;
     }
 }
-/* ---- sorting ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool descending, int kinds)
 {
@@ -367,7 +368,8 @@ static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool de
     c.call.attr[2] = 1;
     fill_all(&c);
     int bytes = dync__dtype_info(dtype)->bytes;
-    for (int64_t e = 0; e < c.span[0]; e++) {                 /* few different values, with zeros of both signs, infinities and NaN */
+    /* few different values, with zeros of both signs, infinities and NaN */
+    for (int64_t e = 0; e < c.span[0]; e++) {
         static const double odd[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL};
         int pick = (int)(test_random() % (unsigned)kinds);
         if (dync__dtype_info(dtype)->kind == 'f') dync__store_f64(c.data[0] + e * bytes, dtype, pick < 4 ? odd[pick] : pick == 4 ? (double)NAN : (pick - 20) * 0.25);

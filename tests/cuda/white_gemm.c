@@ -116,7 +116,8 @@ TEST(every_way)
     for (int t = 0; t < DYNC__COUNT_OF(dtypes); t++)
         for (int trans = 0; trans < 4; trans++)
             for (int form = 0; form < 2; form++) {
-                if (t > 3 && trans != 3 * form) continue;     /* they share their texts with those before */
+                /* they share their texts with those before */
+                if (t > 3 && trans != 3 * form) continue;
                 problem p = {.dtype = dtypes[t], .rank = 2, .m = 72, .n = 80, .k = 96, .trans = trans};
                 if (!EXPECT(agree(&p, form))) return;
             }

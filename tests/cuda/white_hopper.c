@@ -119,8 +119,10 @@ TEST(arguments_of_tensor_maps)
     EXPECT_EQ_INT(ENCODE(9, 6, p, 3), 1);
     EXPECT_EQ_INT(ENCODE(9, 2, (void *)(uintptr_t)0x10008, 3), 1);      /* base: 16 bytes */
     EXPECT_EQ_INT(cuemu_tensor_map_encode(m.bytes + 8, 9, 2, p, size, stride, box, one, 0, 3, 2, 0), 1);
-    EXPECT_EQ_INT(ENCODE(9, 2, p, 2), 1);                               /* 128 bytes in a pattern of 64 */
-    EXPECT_EQ_INT(ENCODE(7, 2, p, 3), 1);                               /* 256 bytes in one of 128 */
+    /* 128 bytes in a pattern of 64 */
+    EXPECT_EQ_INT(ENCODE(9, 2, p, 2), 1);
+    /* 256 bytes in one of 128 */
+    EXPECT_EQ_INT(ENCODE(7, 2, p, 3), 1);
     EXPECT_EQ_INT(ENCODE(7, 2, p, 0), 0);
     stride[0] = 136;
     EXPECT_EQ_INT(ENCODE(9, 2, p, 3), 1);
@@ -133,7 +135,8 @@ TEST(arguments_of_tensor_maps)
     EXPECT_EQ_INT(ENCODE(9, 2, p, 3), 1);
     box[1] = 0;
     EXPECT_EQ_INT(ENCODE(9, 2, p, 3), 1);
-    box[1] = 8, box[0] = 12;                                            /* 24 bytes: no multiple of 16 */
+    /* 24 bytes: no multiple of 16 */
+    box[1] = 8, box[0] = 12;
     EXPECT_EQ_INT(ENCODE(9, 2, p, 3), 1);
     box[0] = 64, size[1] = 0;
     EXPECT_EQ_INT(ENCODE(9, 2, p, 3), 1);
@@ -186,7 +189,8 @@ TEST(tensor_loads)
     uint16_t got[64];
     fetch(got, out, 128);
     for (int i = 0; i < 64; i++) EXPECT_EQ_INT(got[i], i / 8 >= 2 && i % 8 >= 3 ? (i / 8 - 2) * 100 + i % 8 - 3 : 0);
-    refuses("under way", SEVERAL("1") TX LOAD("", "0, 0", "", "") "bar.sync 0;\n" FEW COPY_OUT, 64, "", &m, out, NULL);                  /* no wait */
+    /* no wait */
+    refuses("under way", SEVERAL("1") TX LOAD("", "0, 0", "", "") "bar.sync 0;\n" FEW COPY_OUT, 64, "", &m, out, NULL);
     refuses("fence.mbarrier_init", "@%p mbarrier.init.shared::cta.b64 [%s], 1;\nbar.sync 0;\n" TX LOAD("", "0, 0", "", ""), 64, "", &m, out, NULL);
     refuses("ended before a copy", SEVERAL("1") TX LOAD("", "0, 0", "", ""), 64, "", &m, out, NULL);
     refuses("no mbarrier", SEVERAL("1") TX LOAD("", "0, 0", "+8", ""), 64, "", &m, out, NULL);
@@ -278,13 +282,14 @@ TEST(registers_and_elections)
     fetch(got, out, 256);
     for (int i = 0; i < 64; i++) EXPECT_EQ_INT(got[i], i % 32 ? 7 : 9);
 #define GIVE(less, more) "setp.lt.u32 %q, %t, 128;\n@!%q bra OTHERS;\nsetmaxnreg.dec.sync.aligned.u32 " less ";\nbra END;\nOTHERS:\nsetmaxnreg.inc.sync.aligned.u32 " more ";\nEND:\n"
-    EXPECT(works(GIVE("24", "240"), 1, 384, ".minnctapersm 1", NULL, out, NULL));          /* 168 each at first: 24 + 240 + 240 of 512 */
+    /* 168 each at first: 24 + 240 + 240 of 512 */
+    EXPECT(works(GIVE("24", "240"), 1, 384, ".minnctapersm 1", NULL, out, NULL));
     refuses("wait for each other", GIVE("40", "240"), 384, ".minnctapersm 1", NULL, out, NULL);
     refuses("registers where there are", GIVE("176", "232"), 384, ".minnctapersm 1", NULL, out, NULL);
     (void)cudaFree(out);
 }
 
-/* ---- wgmma -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ----------------------------------------------------------------------------------- */
 typedef struct { const char *in, *acc; int bytes, depth; } kind;
 static const kind kinds[] = {{"bf16", "f32", 2, 16}, {"f16", "f32", 2, 16}, {"tf32", "f32", 4, 8}, {"s8", "s32", 1, 32}, {"u8", "s32", 1, 32}};
 static int value_of(int which, int i, int k) { return which ? (i * 5 + k * 3) % 7 - 3 : (i * 3 + k * 7) % 9 - 4; }
@@ -393,7 +398,8 @@ TEST(products_under_way)
     EXPECT(works(CASE(SHARED FENCE MULTIPLY FENCE MULTIPLY DONE SEE), 1, 128, "", NULL, out, NULL));
     fetch(got, out, 512);
     EXPECT_NEAR(got[5], 32, 0);
-    EXPECT(works(CASE(SHARED FENCE MULTIPLY SEE DONE), 1, 128, "", NULL, out, NULL));       /* read too early: what was there */
+    /* read too early: what was there */
+    EXPECT(works(CASE(SHARED FENCE MULTIPLY SEE DONE), 1, 128, "", NULL, out, NULL));
     fetch(got, out, 512);
     EXPECT_NEAR(got[5], 0, 0);
     refuses("without wgmma.fence", CASE(SHARED MULTIPLY DONE), 128, "", NULL, out, NULL);
@@ -401,7 +407,8 @@ TEST(products_under_way)
     refuses("a race", CASE(ONES "fence.proxy.async;\n" ZEROS FENCE MULTIPLY DONE), 128, "", NULL, out, NULL);
     refuses("still reads", CASE(SHARED FENCE MULTIPLY "bar.sync 0;\n@%p st.shared.u32 [%s+16], 0;\n" DONE), 128, "", NULL, out, NULL);
     refuses("never waited for", CASE(SHARED FENCE MULTIPLY), 128, "", NULL, out, NULL);
-    refuses("wait for each other", CASE(SHARED "setp.lt.u32 %q, %t, 32;\n@%q ret;\n" FENCE MULTIPLY DONE), 128, "", NULL, out, NULL);     /* three warps of four */
+    /* three warps of four */
+    refuses("wait for each other", CASE(SHARED "setp.lt.u32 %q, %t, 32;\n@%q ret;\n" FENCE MULTIPLY DONE), 128, "", NULL, out, NULL);
     refuses("whole warpgroups", CASE("bar.warp.sync 0xffffffff;\n" FENCE), 96, "", NULL, out, NULL);
     (void)cudaFree(out);
 }

@@ -124,10 +124,12 @@ TEST(rounding_twice_is_rounding_once)
     for (int dtype = DYNC_F16; dtype <= DYNC_BF16; dtype++)
         for (int i = 0; i < 150000; i++) {
             uint16_t h[2] = {(uint16_t)i, (uint16_t)test_random()}, once, twice;
-            if (i % 3 == 1) h[0] &= 0x83ff, h[1] &= 0xbfff;         /* small: products below the least normal */
+            /* small: products below the least normal */
+            if (i % 3 == 1) h[0] &= 0x83ff, h[1] &= 0xbfff;
             double x = dync__load_f64(&h[0], dtype), y = dync__load_f64(&h[1], dtype);
             if (!(x - x + (y - y) >= 0)) continue;
-            double exact[3] = {x * y, x + y, x - y};                 /* exact, or far enough apart to be so in all that matters */
+            /* exact, or far enough apart to be so in all that matters */
+            double exact[3] = {x * y, x + y, x - y};
             for (int k = 0; k < 3; k++) {
                 dync__store_f64(&once, dtype, exact[k]);
                 float f = (float)exact[k];

@@ -86,7 +86,8 @@ TEST(an_address_that_is_none)
     EXPECT_EQ_INT(dync_cuda_synchronize(0), DYNC_ERR_DEVICE);
     EXPECT_HAS_STR(dync_error_message(), "an illegal memory access was encountered (cudaErrorIllegalAddress)");
     dync_clear_error();
-    EXPECT_EQ_INT(dync_cuda_synchronize(0), DYNC_ERR_DEVICE);                   /* and by every one after it */
+    /* and by every one after it */
+    EXPECT_EQ_INT(dync_cuda_synchronize(0), DYNC_ERR_DEVICE);
     dync_clear_error();
     EXPECT(!dync_to_device(dync_ones(dync_shape(3)), DYNC_CUDA));
     dync_clear_error();
@@ -122,7 +123,8 @@ TEST(a_variant_runs_where_it_can)
     variant.check[0] = (dync__ptx_check){0, 16, 0};
     dync__cuda_code *c = code_of(DYNC_CUDA, &any, &variant);
     void *p = dync__cuda_alloc(DYNC_CUDA, 64);
-    EXPECT_EQ_INT(run_code(DYNC_CUDA, c).result, 1);                            /* not loaded: code of the library is finished first */
+    /* not loaded: code of the library is finished first */
+    EXPECT_EQ_INT(run_code(DYNC_CUDA, c).result, 1);
     end_code(c);
     any = text_of("sm_80", 1, ""), variant = text_of("sm_80", 2, "");
     variant.n_checks = 1;
@@ -132,12 +134,14 @@ TEST(a_variant_runs_where_it_can)
     EXPECT_EQ_INT(run_code(DYNC_CUDA, c).result, 2);
     void *odd = (char *)p + 4;
     int32_t result = 0;
-    EXPECT_OK(dync__cuda_run(c, &odd, 0, 0));                                   /* not on its boundary */
+    /* not on its boundary */
+    EXPECT_OK(dync__cuda_run(c, &odd, 0, 0));
     EXPECT_OK(dync__cuda_copy(DYNC_CPU, &result, DYNC_CUDA, odd, 4));
     EXPECT_EQ_INT(result, 1);
     end_code(c);
     any = text_of("sm_80", 1, ""), variant = text_of("sm_80", 2, "frobnicate.u32 %n, %n;\n");
-    c = dync__cuda_code_finish(code_of(DYNC_CUDA, &any, &variant), true);       /* the driver refuses it: no error, the other runs */
+    /* the driver refuses it: no error, the other runs */
+    c = dync__cuda_code_finish(code_of(DYNC_CUDA, &any, &variant), true);
     REQUIRE(c);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     EXPECT_EQ_INT(run_code(DYNC_CUDA, c).result, 1);
@@ -145,7 +149,7 @@ TEST(a_variant_runs_where_it_can)
     dync__cuda_free(DYNC_CUDA, p, 64);
 }
 
-/* ---- images in files --------------------------------------------------------------------------------------------------------------------- */
+/* ---- images in files ------------------------------------------------------------------------- */
 static char folder[600];
 static int64_t loads, images;
 /* A new process, as far as loaded code is concerned; what was loaded and what of it came from files. */
@@ -194,11 +198,13 @@ TEST(images_are_kept_in_files)
     EXPECT(files_of("chmod 555 %s", text, sizeof text) && runs_again(9));
     EXPECT(files_of("chmod 755 %s", text, sizeof text));
 #if EMULATED
-    setenv("CUEMU_DRIVER", "12080", 1);                                         /* another driver: images of its own */
+    /* another driver: images of its own */
+    setenv("CUEMU_DRIVER", "12080", 1);
     EXPECT(runs_again(5) && images == 0 && runs_again(5) && images == 1);
     setenv("CUEMU_DRIVER", "13000", 1);
     EXPECT(runs_again(5) && images == 1);
-    setenv("CUEMU_NO_LINKER", "1", 1);                                          /* no linker: texts, as ever */
+    /* no linker: texts, as ever */
+    setenv("CUEMU_NO_LINKER", "1", 1);
     EXPECT(runs_again(5) && images == 1 && runs_again(77) && images == 0 && runs_again(77) && images == 0);
 #endif
     EXPECT_OK(dync_cuda_cache(NULL));

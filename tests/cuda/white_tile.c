@@ -29,7 +29,7 @@ static dync_status run(dync__tile *t, int threads, int n, void *const *data, siz
     return status;
 }
 
-/* ---- mma.sync: registers come from memory, word r of lane l at [l * n + r] ------------------------------------------------------------------ */
+/* ---- mma.sync: registers come from memory, word r of lane l at [l * n + r] ------------------- */
 static void load_words(dync__tile *t, const char *reg, int n, int buffer)
 {
     char at[24];
@@ -148,7 +148,7 @@ TEST(mma_drops_and_wraps)
     }
 }
 
-/* ---- ldmatrix: a tile of 64 rows of 64 halves whose element (r, c) is 64 r + c -------------------------------------------------------------- */
+/* ---- ldmatrix: a tile of 64 rows of 64 halves whose element (r, c) is 64 r + c --------------- */
 TEST(ldmatrix_reads_swizzled_rows)
 {
     static uint16_t tile[64 * 64];
@@ -221,7 +221,7 @@ TEST(windows_end_where_memory_does)
 
 #if EMULATED
 static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
-/* ---- when cp.async's bytes may be read ------------------------------------------------------------------------------------------------------ */
+/* ---- when cp.async's bytes may be read ------------------------------------------------------- */
 enum { READS_OWN, READS_OTHERS };
 static dync_status read_after(bool commit, int wait, bool barrier, int whose)
 {
@@ -250,7 +250,8 @@ static dync_status read_after(bool commit, int wait, bool barrier, int whose)
 TEST(cp_async_has_to_be_waited_for)
 {
     dync_on_error(say_nothing, NULL);
-    EXPECT_OK(read_after(true, 0, false, READS_OWN));         /* the thread sees its own copies after the wait */
+    /* the thread sees its own copies after the wait */
+    EXPECT_OK(read_after(true, 0, false, READS_OWN));
     EXPECT_OK(read_after(true, 0, true, READS_OTHERS));       /* those of others behind a barrier */
     static const struct { bool commit; int wait; bool barrier; int whose; const char *says; } wrong[] = {
         {true, -1, false, READS_OWN, "under way"},   {true, -1, true, READS_OWN, "under way"},  {true, 1, true, READS_OWN, "under way"},
@@ -264,7 +265,7 @@ TEST(cp_async_has_to_be_waited_for)
 }
 #endif
 
-/* ---- banks ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- banks ----------------------------------------------------------------------------------- */
 /* The 8 rows of 16 bytes that a phase of ldmatrix reads, and the 8 chunks that 8 lanes of cp.async write, are in 32 different banks. */
 TEST(swizzled_rows_meet_in_no_bank)
 {

@@ -74,7 +74,7 @@ static cudaError_t leave(cudaError_t e)
     return e;
 }
 
-/* ---- for tests ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- for tests ------------------------------------------------------------------------------- */
 void cuemu_reset(void) { emu.error = emu.last = 0; emu.limit = 0; emu.detail[0] = 0; }
 void cuemu_set_devices(int n) { emu.devices = n == 0 ? -3 : n; }
 void cuemu_fail_malloc(int64_t bytes) { emu.limit = bytes; }
@@ -83,7 +83,7 @@ int64_t cuemu_live_bytes(void) { return emu.live; }
 int64_t cuemu_instructions(void) { return emu.instructions; }
 const char *cuemu_detail(void) { return emu.detail; }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 static const struct { int e; const char *name, *words; } errors[] = {
     {0, "cudaSuccess", "no error"}, {1, "cudaErrorInvalidValue", "invalid argument"}, {2, "cudaErrorMemoryAllocation", "out of memory"},
     {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
@@ -109,7 +109,7 @@ cudaError_t cudaGetLastError(void)
 }
 static cudaError_t state(void) { return emu.devices == -1 || emu.devices == -2 ? CUEMU_INSUFFICIENT_DRIVER : emu.devices < 0 ? CUEMU_NO_DEVICE : emu.error; }
 
-/* ---- devices --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 cudaError_t cudaGetDeviceCount(int *n)
 {
     enter();
@@ -204,7 +204,7 @@ cudaError_t cudaDeviceSynchronize(void)
     return leave(state());
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 cuemu_region *cuemu_find(uint64_t a)
 {
     if (emu.hit && emu.hit->alive && a >= emu.hit->address && a < emu.hit->address + emu.hit->n) return emu.hit;
@@ -313,7 +313,7 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, si
     return cudaMemcpyAsync(dst, src, n, 4, s);
 }
 
-/* ---- streams and events -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- streams and events ---------------------------------------------------------------------- */
 cudaError_t cudaStreamCreateWithFlags(stream **s, unsigned flags)
 {
     (void)flags;
@@ -379,7 +379,7 @@ cudaError_t cudaEventElapsedTime(float *ms, event *a, event *b)
     return leave(state());
 }
 
-/* ---- code ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- code ------------------------------------------------------------------------------------ */
 static void keep_text(const char *text)
 {
     const char *dir = getenv("CUEMU_PTX_DIR");
@@ -447,7 +447,8 @@ cudaError_t cudaLibraryGetKernel(kernel **k, library *l, const char *name)
 cudaError_t cudaFuncSetAttribute(kernel *k, int attr, int value)
 {
     enter();
-    int most = emu.cc == 80 || emu.cc == 87 ? 163 : emu.cc == 86 || emu.cc == 89 || emu.cc >= 120 ? 99 : 227;   /* KiB a block may have */
+    /* KiB a block may have */
+    int most = emu.cc == 80 || emu.cc == 87 ? 163 : emu.cc == 86 || emu.cc == 89 || emu.cc >= 120 ? 99 : 227;
     if (attr != 8 || value < 0 || value > most * 1024) return leave(CUEMU_INVALID_VALUE);
     k->shared = value;
     return leave(0);
@@ -499,7 +500,7 @@ cudaError_t cudaLaunchKernelExC(const launch_config *l, kernel *k, void **args)
     return launch(k, l->grid, l->block, cluster, args, l->shared, l->s);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 cudaError_t cudaStreamBeginCapture(stream *s, int mode)
 {
     enter();

@@ -15,9 +15,11 @@ enum { cuemu_products = 0 };                  /* nobody counts them there */
 #else
 #define EMULATED 1
 
-/* ---- for tests ---- */
-void cuemu_reset(void);                       /* as at the start of the process: no devices asked for, errors forgotten; memory stays */
-void cuemu_set_devices(int n);                /* before the library asks; -1: the driver is missing, -2: it is too old */
+/* ---- for tests ------------------------------------------------------------------------------- */
+/* as at the start of the process: no devices asked for, errors forgotten; memory stays */
+void cuemu_reset(void);
+/* before the library asks; -1: the driver is missing, -2: it is too old */
+void cuemu_set_devices(int n);
 void cuemu_fail_malloc(int64_t bytes);        /* a device has this much memory; 0: plenty */
 int64_t cuemu_launches(void), cuemu_live_bytes(void), cuemu_instructions(void);
 extern int64_t cuemu_products;                /* of warps, by wgmma */
@@ -27,12 +29,12 @@ const char *cuemu_detail(void);               /* of the last error of a kernel: 
 int cuemu_tensor_map_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
                             const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
 
-/* ---- errors of the runtime by number ---- */
+/* ---- errors of the runtime by number --------------------------------------------------------- */
 enum { CUEMU_OK = 0, CUEMU_INVALID_VALUE = 1, CUEMU_MEMORY = 2, CUEMU_INVALID_CONFIG = 9, CUEMU_INSUFFICIENT_DRIVER = 35, CUEMU_NO_DEVICE = 100,
        CUEMU_INVALID_DEVICE = 101, CUEMU_NO_BINARY = 209, CUEMU_INVALID_PTX = 218, CUEMU_INVALID_HANDLE = 400, CUEMU_NOT_FOUND = 500, CUEMU_ILLEGAL_ADDRESS = 700,
        CUEMU_MISALIGNED = 716, CUEMU_LAUNCH_FAILURE = 719, CUEMU_CAPTURE_UNSUPPORTED = 900 };
 
-/* ---- PTX, decoded ---- */
+/* ---- PTX, decoded ---------------------------------------------------------------------------- */
 typedef enum { T_NONE, T_PRED, T_B8, T_U8, T_S8, T_B16, T_U16, T_S16, T_F16, T_BF16, T_B32, T_U32, T_S32, T_F32, T_F16X2, T_BF16X2, T_TF32, T_B64, T_U64, T_S64,
                T_F64, T_B128 } ptx_type;
 typedef enum { O_NONE, O_REG, O_IMM, O_ADDRESS, O_LABEL, O_LIST } ptx_operand_kind;
@@ -75,7 +77,8 @@ int ptx_launch(const ptx_entry *, const unsigned grid[3], const unsigned block[3
                size_t cap, int64_t *n_instructions);
 
 /* Device memory: addresses are in a range that no CPU access survives; the bytes lie elsewhere. */
-typedef struct cuemu_shadow { uint32_t launch, block, clock; uint16_t thread, sync, fences; uint8_t agent, bytes, flags; } cuemu_shadow;   /* of 4 bytes */
+/* of 4 bytes */
+typedef struct cuemu_shadow { uint32_t launch, block, clock; uint16_t thread, sync, fences; uint8_t agent, bytes, flags; } cuemu_shadow;
 typedef struct cuemu_region { uint64_t address; size_t n; char *host; cuemu_shadow *wrote, *read; int device; bool alive; } cuemu_region;
 /* Where counted: accesses of shared memory by whole warps, as the turns of the 32 banks that they need at least ([0]) and take ([1]). */
 extern bool cuemu_count_banks;

@@ -29,9 +29,10 @@ static void tell(machine *m, uint32_t *to)
 int64_t cuemu_products;
 static bool overlap(uint32_t a, uint32_t n, uint32_t b, uint32_t k) { return a < b + k && b < a + n; }
 
-/* ---- tensor maps ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensor maps ----------------------------------------------------------------------------- */
 enum { MAP_MAGIC = 0x70616d74 };
-typedef struct { uint32_t magic; uint8_t type, rank, swizzle, fill; uint64_t base, stride[4]; uint32_t last[5]; uint16_t box[5]; } tensor_map;   /* last: size - 1 */
+/* last: size - 1 */
+typedef struct { uint32_t magic; uint8_t type, rank, swizzle, fill; uint64_t base, stride[4]; uint32_t last[5]; uint16_t box[5]; } tensor_map;
 static const uint8_t element_bytes[13] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
 
 int cuemu_tensor_map_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box, const uint32_t *step,
@@ -124,7 +125,7 @@ static void move_box(machine *m, machine *o, const pending_copy *p)
     }
 }
 
-/* ---- mbarriers ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- mbarriers ------------------------------------------------------------------------------- */
 static mbarrier *bar_at(machine *m, const ptx_inst *in, uint64_t address, machine **owner, bool by_copy)
 {
     if (!reach(m, in, PTX_SHARED, address, 8, false, ATOMIC | MBARRIER)) return NULL;
@@ -189,7 +190,7 @@ static int bar_op(machine *m, const ptx_inst *in)
     return DONE;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 void async_touch(machine *m, machine *o, const ptx_inst *in, uint32_t shared, int n, bool writes)
 {
     for (int i = 0; i < m->c->n_copies; i++) {
@@ -335,7 +336,7 @@ void async_thread_ends(machine *m)
     }
 }
 
-/* ---- wgmma --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ----------------------------------------------------------------------------------- */
 typedef struct { int bytes, depth, n; bool integer, is_signed, f16, tf32; } mma_shape;
 static mma_shape shape_of(const ptx_inst *in)
 {
@@ -431,7 +432,8 @@ static void mma_run(machine *m, int first, const pending_mma *p)
     if (!s.integer) sign = (int)in->o[4].imm * (int)in->o[5].imm;
     for (int r = 0; r < 16; r++)
         for (int k = 0; k < s.depth; k++) {
-            if (regs) {                                       /* word (row / 8) + 2 * (half of k) of lane (row % 8, k) */
+            /* word (row / 8) + 2 * (half of k) of lane (row % 8, k) */
+            if (regs) {
                 int half = k / (s.depth / 2), in_half = k % (s.depth / 2), lane = r % 8 * 4 + in_half / per;
                 uint32_t word = (uint32_t)m->t[first + lane].reg[in->o[1].list[r / 8 + 2 * half]];
                 a[r][k] = element_of((const char *)&word + in_half % per * s.bytes, &s);
@@ -501,7 +503,7 @@ void async_block_ends(machine *m)
     }
 }
 
-/* ---- one thread, one warp -------------------------------------------------------------------------------------------------------------------- */
+/* ---- one thread, one warp -------------------------------------------------------------------- */
 bool async_meets(const ptx_inst *in) { return in->op == OP_elect || in->op == OP_setmaxnreg || in->op == OP_wgmma; }
 bool async_decode(ptx_inst *in)
 {

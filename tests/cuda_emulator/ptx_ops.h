@@ -2,9 +2,14 @@
 #ifndef CUDA_EMULATOR_PTX_OPS_H
 #define CUDA_EMULATOR_PTX_OPS_H
 #include "emulator.h"
-#define PTX_OPS(X) X(mov) X(add) X(sub) X(mul) X(mad) X(div) X(rem) X(min) X(max) X(neg) X(abs) X(sqrt) X(fma) X(and) X(or) X(xor) X(not) X(shl) X(shr) \
-    X(setp) X(selp) X(cvt) X(cvta) X(bfe) X(bfi) X(prmt) X(ld) X(st) X(bra) X(ret) X(bar) X(shfl) X(vote) X(atom) X(red) X(ldmatrix) X(mma) X(cp) X(membar) X(fence) \
-    X(ex2) X(rcp) X(lg2) X(mbarrier) X(barrier) X(mapa) X(elect) X(setmaxnreg) X(wgmma) X(prefetch)
+/* clang-format off */
+#define PTX_OPS(X) \
+    X(mov) X(add) X(sub) X(mul) X(mad) X(div) X(rem) X(min) X(max) X(neg) X(abs) X(sqrt) X(fma) \
+    X(and) X(or) X(xor) X(not) X(shl) X(shr) X(setp) X(selp) X(cvt) X(cvta) X(bfe) X(bfi) \
+    X(prmt) X(ld) X(st) X(bra) X(ret) X(bar) X(shfl) X(vote) X(atom) X(red) X(ldmatrix) X(mma) \
+    X(cp) X(membar) X(fence) X(ex2) X(rcp) X(lg2) X(mbarrier) X(barrier) X(mapa) X(elect) \
+    X(setmaxnreg) X(wgmma) X(prefetch)
+/* clang-format on */
 enum {
 #define X(name) OP_##name,
     PTX_OPS(X)

@@ -266,7 +266,8 @@ static void declare(parser *p, char *s)
     char name[64], type[16];
     int bytes, align;
     char *many = strchr(s, '<');
-    if (many && sscanf(s, ".reg .%15s %40[^<]<%d>", type, name, &bytes) == 3) {          /* %r<4>: %r0 .. %r3 */
+    /* %r<4>: %r0 .. %r3 */
+    if (many && sscanf(s, ".reg .%15s %40[^<]<%d>", type, name, &bytes) == 3) {
         for (int i = 0; i < bytes; i++) {
             char one[96];
             snprintf(one, sizeof one, ".reg .%s %s%d", type, name, i);

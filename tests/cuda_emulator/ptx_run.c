@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 static float as_f32(uint64_t u) { uint32_t w = (uint32_t)u; float f; memcpy(&f, &w, 4); return f; }
 static uint64_t of_f32(float f) { uint32_t w; memcpy(&w, &f, 4); return w; }
 static double as_f64(uint64_t u) { double d; memcpy(&d, &u, 8); return d; }
@@ -30,7 +30,8 @@ static uint16_t half_of(float f)
     if (a < 6.103515625e-05f) return (uint16_t)(sign | (uint16_t)rintf(ldexpf(a, 24)));
     int e;
     float m = frexpf(a, &e);                   /* m in [0.5, 1) */
-    return (uint16_t)(sign | (uint16_t)((e + 13) * 1024 + (int)rintf(ldexpf(m, 11))));   /* (e + 14) * 1024 + mantissa - 1024 */
+    /* (e + 14) * 1024 + mantissa - 1024 */
+    return (uint16_t)(sign | (uint16_t)((e + 13) * 1024 + (int)rintf(ldexpf(m, 11))));
 }
 float bf16_value(uint16_t h) { return as_f32((uint64_t)h << 16); }
 static uint16_t bf16_of(float f)
@@ -53,7 +54,7 @@ static int64_t extend(uint64_t u, int bytes)
     return bytes == 1 ? (int8_t)u : bytes == 2 ? (int16_t)u : bytes == 4 ? (int32_t)u : (int64_t)u;
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 int ptx_op_of(const char *name)
 {
     static const char *const names[] = {
@@ -85,7 +86,8 @@ bool ptx_decode(ptx_inst *in)
     case OP_setp:
         in->mode2 = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
         return in->mode >= M_EQ && in->mode <= M_NAN && in->n == (in->mode2 ? 4 : 3);
-    case OP_add: case OP_sub: case OP_div: case OP_fma: case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;   /* nothing may be contracted */
+    /* nothing may be contracted */
+    case OP_add: case OP_sub: case OP_div: case OP_fma: case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;
     case OP_mul: case OP_mad: return in->type && (is_float ? in->mode == M_RN : in->mode == M_LO || in->mode == M_HI || in->mode == M_WIDE);
     case OP_cvt: return in->type2 != T_NONE && in->n == (in->type2 == T_F16X2 || in->type2 == T_BF16X2 ? 3 : 2);
     case OP_ld: case OP_st: return in->space && in->type && in->n == 2;
@@ -104,7 +106,7 @@ bool ptx_decode(ptx_inst *in)
     }
 }
 
-/* ---- errors, operands ----------------------------------------------------------------------------------------------------------------- */
+/* ---- errors, operands ------------------------------------------------------------------------ */
 void fault(machine *m, int error, const ptx_inst *in, const char *fmt, uint64_t a, uint64_t b)
 {
     char what[200];
@@ -139,7 +141,7 @@ void set(machine *m, const ptx_operand *o, uint64_t v)
     if (o->reg >= 0) m->t[m->me].reg[o->reg] = v;
 }
 
-/* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32 banks at a time ---- */
+/* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32 banks at a time */
 int64_t cuemu_bank_turns[2];
 bool cuemu_count_banks;
 static struct { int n, cap; struct { int pc, bytes; uint32_t at; } *event; } bank_log[1024];
@@ -189,7 +191,7 @@ static void bank_count(machine *m)
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 /* Does m->me know of what the shadow notes? */
 static bool ordered(const machine *m, const cuemu_shadow *s)
 {
@@ -326,7 +328,7 @@ static void atomic(machine *m, const ptx_inst *in)
     if (in->op == OP_atom) set(m, &in->o[0], old);
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 static bool compare_float(double a, double b, int mode)
 {
     bool nan = isnan(a) || isnan(b);
@@ -418,7 +420,8 @@ static void arithmetic(machine *m, const ptx_inst *in)
 {
     uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0, c = in->n > 3 ? get(m, &in->o[3]) : 0, v = 0;
     int bytes = type_bytes(in->type);
-    if (in->type == T_F16X2 || in->type == T_BF16X2) {        /* sums and products of halves: the same bits by way of f32 */
+    /* sums and products of halves: the same bits by way of f32 */
+    if (in->type == T_F16X2 || in->type == T_BF16X2) {
         bool bf = in->type == T_BF16X2;
         for (int e = 0; e < 2; e++) {
             uint16_t h[3] = {(uint16_t)(a >> 16 * e), (uint16_t)(b >> 16 * e), (uint16_t)(c >> 16 * e)};
@@ -549,7 +552,7 @@ static void move(machine *m, const ptx_inst *in)
     }
 }
 
-/* ---- meetings of a warp ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- meetings of a warp ---------------------------------------------------------------------- */
 static uint64_t lane_reg(machine *m, int first, int lane, int reg) { return m->t[first + lane].reg[reg]; }
 
 static void shuffle(machine *m, const ptx_inst *in, int first, int n)
@@ -667,7 +670,7 @@ static bool meets(const ptx_inst *in)
     return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma || (in->op == OP_bar && in->mode == M_WARP) || async_meets(in);
 }
 
-/* ---- a thread up to the next meeting -------------------------------------------------------------------------------------------------------------- */
+/* ---- a thread up to the next meeting --------------------------------------------------------- */
 /* cp.async: what is copied lies in shared memory from the wait on, for others from the next barrier on; touching it before is a fault. */
 static void mark(machine *m, uint64_t at, int n, int flags)
 {
@@ -705,7 +708,8 @@ static void copy_async(machine *m, const ptx_inst *in)
         fault(m, CUEMU_LAUNCH_FAILURE, in, "cp.async of %llu from %llu bytes", (uint64_t)c.n, (uint64_t)c.from_n);
     if (from % (unsigned)c.n) fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", from, (uint64_t)c.n);
     if (m->error || !(c.to = reach(m, in, PTX_SHARED, c.at, c.n, true, 0))) return;
-    for (int k = 0, step; k < c.from_n; k += step) {          /* bytes that are not asked for may lie outside of the allocation */
+    /* bytes that are not asked for may lie outside of the allocation */
+    for (int k = 0, step; k < c.from_n; k += step) {
         step = c.from_n % 4 ? 1 : 4;
         char *p = reach(m, in, PTX_GLOBAL, from + (uint64_t)k, step, false, 0);
         if (!p) return;

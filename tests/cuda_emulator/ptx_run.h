@@ -7,8 +7,10 @@
 #define CUDA_EMULATOR_PTX_RUN_H
 #include "ptx_ops.h"
 
-enum { AGENTS = 64, WARPS = 32, CLUSTER = 8, VECTOR = AGENTS * CLUSTER, MBARRIERS = 32, PENDING = 256 };   /* agents of a block: warps, then mbarriers */
-enum { RUNS, MEETS, WAITS, BLOCKED, ENDED };     /* WAITS: at a barrier; BLOCKED: for something that others do, asked again each round */
+/* agents of a block: warps, then mbarriers */
+enum { AGENTS = 64, WARPS = 32, CLUSTER = 8, VECTOR = AGENTS * CLUSTER, MBARRIERS = 32, PENDING = 256 };
+/* WAITS: at a barrier; BLOCKED: for something that others do, asked again each round */
+enum { RUNS, MEETS, WAITS, BLOCKED, ENDED };
 typedef struct {
     int pc;
     uint8_t state, barrier, cluster_phase;       /* number of the barrier it waits at */
@@ -25,9 +27,12 @@ typedef struct {
     uint32_t now[VECTOR], done[VECTOR];          /* what the arrivals of this phase, of the last one know */
 } mbarrier;
 typedef struct machine machine;
-typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } small_copy;   /* cp.async: done at its wait */
-typedef struct { const ptx_inst *in; uint64_t a, b; bool add; int group; uint32_t low[2], high[2]; } pending_mma;    /* shared memory that it reads */
-typedef struct { pending_mma q[PENDING]; int n, groups, regs; bool fenced, counted; int64_t steps; } warp_state;   /* steps: of its group that it has come to; counted: this one */
+/* cp.async: done at its wait */
+typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } small_copy;
+/* shared memory that it reads */
+typedef struct { const ptx_inst *in; uint64_t a, b; bool add; int group; uint32_t low[2], high[2]; } pending_mma;
+/* steps: of its group that it has come to; counted: this one */
+typedef struct { pending_mma q[PENDING]; int n, groups, regs; bool fenced, counted; int64_t steps; } warp_state;
 typedef struct {
     const ptx_inst *in;
     char map[128];
@@ -67,7 +72,7 @@ struct machine {
     int64_t steps;
 };
 
-/* ---- ptx_run.c ---- */
+/* ---- ptx_run.c ------------------------------------------------------------------------------- */
 bool has(const ptx_inst *, const char *word);
 void fault(machine *, int error, const ptx_inst *, const char *fmt, uint64_t a, uint64_t b);
 uint64_t get(machine *, const ptx_operand *);
@@ -80,14 +85,16 @@ enum { ATOMIC = 1, ASYNC = 2, TENSOR = 4, MBARRIER = 8, ARRIVING = 16 };
 char *reach(machine *, const ptx_inst *, int space, uint64_t address, int n, bool writes, int flags);
 /* What happens in the name of a copy: shared memory, noted as written by the agent. */
 void note_copied(machine *, uint32_t shared, int n, int agent, uint32_t clock);
-/* ---- ptx_async.c ---- */
+/* ---- ptx_async.c ----------------------------------------------------------------------------- */
 enum { DONE, AGAIN };
 int async_op(machine *, const ptx_inst *);       /* one thread's; AGAIN: it blocks */
 int async_meeting(machine *, const ptx_inst *, int first, int n);
 bool async_meets(const ptx_inst *);
 bool async_decode(ptx_inst *);
-bool async_progress(cluster *);                  /* one of the copies under way is done; false: there is none */
-void async_touch(machine *, machine *owner, const ptx_inst *, uint32_t shared, int n, bool writes);   /* an access beside copies under way */
+/* one of the copies under way is done; false: there is none */
+bool async_progress(cluster *);
+/* an access beside copies under way */
+void async_touch(machine *, machine *owner, const ptx_inst *, uint32_t shared, int n, bool writes);
 void async_thread_ends(machine *);
 void async_block_ends(machine *);
 void clock_join(uint32_t *to, const uint32_t *from, int n);

@@ -30,7 +30,7 @@ static char *fuzz_text(const uint8_t *data, size_t n)
     return text;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* A tensor of that type with small numbers, in strides of its own where `how` says so. */
 static dync_tensor *fuzz_tensor(const dync__info *info, unsigned how)
@@ -157,7 +157,7 @@ static void fuzz_graph(const uint8_t *data, size_t n)
     free(text);
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 enum { FUZZ_VALUES = 24, FUZZ_ELEMENTS = 1 << 14 };
 typedef struct fuzz_bytes { const uint8_t *p, *end; } fuzz_bytes;
@@ -346,7 +346,8 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
         result.as.list = list;
         if (dync__graph_output(f.g, &result)) p = dync__program_from_leaves(f.g, "ops", f.g->n_inputs, NULL);
         if (p && dync__program_write(p, &file) == DYNC_OK) {
-            const char *dump = getenv("FUZZ_DUMP");      /* a file for its text: inputs of the target graph */
+            /* a file for its text: inputs of the target graph */
+            const char *dump = getenv("FUZZ_DUMP");
             FILE *to = dump ? fopen(dump, "wb") : NULL;
             dync__str text = {0};
             if (to) dync__graph_print_c(&text, f.g);
@@ -367,7 +368,7 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
     dync_set_grad_enabled(true);
 }
 
-/* ---- the other readers --------------------------------------------------------------------------------------------------------- */
+/* ---- the other readers ----------------------------------------------------------------------- */
 
 static void fuzz_npy(const uint8_t *data, size_t n)
 {

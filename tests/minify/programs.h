@@ -4,13 +4,16 @@
 #define DYNC_TESTS_MINIFY_PROGRAMS_H
 #include "dync.h"
 #include "test.h"
-extern int setenv(const char *, const char *, int), unsetenv(const char *);   /* -std=c11 hides them */
+/* -std=c11 hides them */
+extern int setenv(const char *, const char *, int), unsetenv(const char *);
 
 #if !defined(PROGRAM_OBJECTS)
 #define PROGRAM_OBJECTS "\"$B\"/dync.o"
 #endif
-static char program_root[900], program_build[1000], program_dir[1100];   /* repository, build folder, this test's folder */
-static char program_out[1 << 18];                                          /* what the last program said, both streams */
+/* repository, build folder, this test's folder */
+static char program_root[900], program_build[1000], program_dir[1100];
+/* what the last program said, both streams */
+static char program_out[1 << 18];
 
 static const char *program_env(const char *name, const char *otherwise)
 {

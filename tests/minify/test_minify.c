@@ -17,7 +17,7 @@ static int count_op(dync_graph *g, const char *target)
     return n;
 }
 
-/* ---- dync_minify --------------------------------------------------------------------------------------------------- */
+/* ---- dync_minify ----------------------------------------------------------------------------- */
 static bool has_relu(dync_graph *g, const dync_value *inputs, int n, void *user)
 {
     (void)inputs, (void)n;
@@ -59,10 +59,12 @@ TEST(any_graph_any_predicate)
     REQUIRE(m.graph != NULL);
     EXPECT_EQ_INT(dync_graph_len(m.graph), 3);
     EXPECT_EQ_INT(count_op(m.graph, "relu"), 1);
-    EXPECT_EQ_INT(dync_graph_len(g), before);                       /* the graph that was given is untouched */
+    /* the graph that was given is untouched */
+    EXPECT_EQ_INT(dync_graph_len(g), before);
     EXPECT_EQ_INT(m.queries, asked);
     EXPECT_EQ_INT(dync_len(m.inputs), 1);
-    dync_tensor *in = dync_as_tensor(dync_at(m.inputs, 0));         /* the value that stood there in the whole graph */
+    /* the value that stood there in the whole graph */
+    dync_tensor *in = dync_as_tensor(dync_at(m.inputs, 0));
     EXPECT(dync_allclose(in, dync_mul(dync_cos(dync_sin(dync_add(x, y))), y), 0, 0));
     dync_value args[1] = {DYNC_V(in)};
     EXPECT(dync_allclose(dync_as_tensor(dync_at(dync_graph_run(m.graph, args, 1), 0)), dync_relu(in), 0, 0));
@@ -84,7 +86,8 @@ TEST(a_predicate_that_errs)
     dync_tensor *x = dync_randn(dync_shape(4, 5)), *y = dync_randn(dync_shape(4, 5));
     dync_graph *g = dync_make_graph(with_relu, x, y);
     EXPECT(dync_minify(g, dync_tuple(x, y), errs, NULL).graph == NULL);
-    EXPECT_EQ_INT(dync_error(), DYNC_ERR_SHAPE);                    /* its own error, not that it was false */
+    /* its own error, not that it was false */
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_SHAPE);
     EXPECT_HAS_STR(dync_error_message(), "matmul");
     dync_clear_error();
     dync_minified m = dync_minify(g, dync_tuple(x, y), fails_with_an_error, NULL);
@@ -139,7 +142,8 @@ TEST(two_operators_far_apart)
     dync_tensor *x = dync_randn(dync_shape(3));
     dync_minified m = dync_minify(dync_make_graph(two_results, x), DYNC_V(x), sin_and_relu, NULL);
     REQUIRE(m.graph != NULL);
-    EXPECT_EQ_INT(dync_graph_len(m.graph), 6);                      /* two inputs, sin, the cos of it that is returned, relu, the output */
+    /* two inputs, sin, the cos of it that is returned, relu, the output */
+    EXPECT_EQ_INT(dync_graph_len(m.graph), 6);
     EXPECT_EQ_INT(count_op(m.graph, "add"), 0);
 }
 
@@ -216,7 +220,7 @@ TEST(outputs_lists_writes_and_random_numbers)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* ---- accuracy: conformance 8.5 ------------------------------------------------------------------------------------- */
+/* ---- accuracy: conformance 8.5 --------------------------------------------------------------- */
 /* A backend whose results are off. */
 static double off_by;
 static dync_value run_off(void *state, const dync_value *args, int nargs)
@@ -246,7 +250,8 @@ static bool differs(dync_tensor *x, double by)
 TEST(accuracy_is_neither_looser_nor_stricter)
 {
     dync_config_set("repro_isolate", "0");
-    dync_tensor *x = dync_zeros(dync_shape(100));                    /* relu(7.5): the limit is 1e-3 + 1e-3 * |res| */
+    /* relu(7.5): the limit is 1e-3 + 1e-3 * |res| */
+    dync_tensor *x = dync_zeros(dync_shape(100));
     EXPECT(!differs(x, 0));
     EXPECT(!differs(x, 8.4e-3));
     EXPECT(differs(x, 8.7e-3));
@@ -265,7 +270,8 @@ static dync_value run_f64(void *state, const dync_value *args, int nargs)
 {
     (void)state, (void)nargs;
     dync_tensor *x = dync_as_tensor(args[0]);
-    return dync_tuple(dync_sub(dync_add(dync_add(x, 0.03), 1e6), 1e6));       /* rounds elsewhere than eager does */
+    /* rounds elsewhere than eager does */
+    return dync_tuple(dync_sub(dync_add(dync_add(x, 0.03), 1e6), 1e6));
 }
 static dync_status compile_f64(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
@@ -282,7 +288,8 @@ TEST(float64_judges_what_allclose_refuses)
     dync_tensor *x = dync_rand(dync_shape(100));
     dync_graph *g = dync_make_graph(cancels, x);
     dync_value in[1] = {DYNC_V(x)};
-    EXPECT(!dync_fails_accuracy(g, in, 1, name));                    /* eager is off by about 0.02 itself, times 3 below 1000 elements */
+    /* eager is off by about 0.02 itself, times 3 below 1000 elements */
+    EXPECT(!dync_fails_accuracy(g, in, 1, name));
     EXPECT_OK(dync_config_set("same_two_models_use_fp64", "0"));
     EXPECT(dync_fails_accuracy(g, in, 1, name));
     EXPECT_OK(dync_config_set("same_two_models_use_fp64", "1"));
@@ -293,7 +300,8 @@ static dync_value run_wrong_grad(void *state, const dync_value *args, int nargs)
 {
     (void)state, (void)nargs;
     dync_tensor *x = dync_as_tensor(args[0]);
-    return dync_tuple(dync_add(dync_mul(x, 3), dync_detach(x)));     /* 4 x, whose gradient comes out as 3 */
+    /* 4 x, whose gradient comes out as 3 */
+    return dync_tuple(dync_add(dync_mul(x, 3), dync_detach(x)));
 }
 static dync_status compile_wrong_grad(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
@@ -311,7 +319,8 @@ TEST(gradients_are_compared)
     dync_value in[1] = {DYNC_V(x)};
     dync_graph *g = dync_make_graph(four_times, x);
     EXPECT(dync_fails_accuracy(g, in, 1, name));
-    EXPECT(dync_grad(x) == NULL);                                    /* the caller's tensors are not touched */
+    /* the caller's tensors are not touched */
+    EXPECT(dync_grad(x) == NULL);
     dync_config_set("repro_forward_only", "1");
     EXPECT(!dync_fails_accuracy(g, in, 1, name));
     dync_config_set("repro_forward_only", "0");
@@ -329,10 +338,11 @@ TEST(inductor_is_accurate)
     EXPECT(!dync_fails(g, in, 2, name));
     x = dync_randn(dync_shape(6, 4));
     in[0] = DYNC_V(x);
-    EXPECT(!dync_fails_accuracy(dync_make_graph(mixed, x), in, 1, name));    /* the same random numbers both ways */
+    /* the same random numbers both ways */
+    EXPECT(!dync_fails_accuracy(dync_make_graph(mixed, x), in, 1, name));
 }
 
-/* ---- crashes and hangs ------------------------------------------------------------------------------------------------ */
+/* ---- crashes and hangs ----------------------------------------------------------------------- */
 static int *volatile nowhere;
 static dync_value run_crash(void *state, const dync_value *args, int nargs)
 {
@@ -402,7 +412,7 @@ TEST(a_crash_in_compiled_code_becomes_an_error)          /* a sanitizer ends the
 }
 TEST(a_hang_in_compiled_code_becomes_an_error) { crash_reaches_the_caller("hang", off_name, "did not end within 0.2 s"); }
 
-/* ---- failing the same way --------------------------------------------------------------------------------------------- */
+/* ---- failing the same way -------------------------------------------------------------------- */
 /* Relu raises one error, everything smaller another: the shrunk graph must raise the first. */
 static dync_status compile_two_errors(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
@@ -419,7 +429,8 @@ TEST(the_shrunk_graph_fails_the_same_way)
     EXPECT_OK(dync_register_backend(&(dync_backend){.name = "two_errors", .compile = compile_two_errors}));
     EXPECT(chdir(program_dir) == 0);
     dync_compiled *f = dync_compile(thousand, .args = "x", .backend = "dynamo_minifier_backend", .options = "compiler_name=two_errors");
-    EXPECT(dync_call(f, dync_randn(dync_shape(2))) != NULL);          /* the minifier backend itself gives eager code */
+    /* the minifier backend itself gives eager code */
+    EXPECT(dync_call(f, dync_randn(dync_shape(2))) != NULL);
     EXPECT_HAS_STR(program_read("repro.c", program_out, sizeof program_out), "dync_sin");
     EXPECT_HAS_STR(program_out, "dync_relu");
     EXPECT_EQ_INT(dync_error(), DYNC_OK);

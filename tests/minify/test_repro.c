@@ -29,7 +29,7 @@ static bool there(const char *pattern)
     return program_shell(command) == 0;
 }
 
-/* ---- levels and settings -------------------------------------------------------------------------------------------- */
+/* ---- levels and settings --------------------------------------------------------------------- */
 TEST(off_by_default)
 {
     begin("off");
@@ -53,7 +53,8 @@ TEST(level_2_writes_a_launcher_on_failure)
     EXPECT_STATUS(call_once("eager", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);
     EXPECT_STATUS(call_once("inductor", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);
     EXPECT(!there("debug"));
-    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);   /* wrong, not failing */
+    /* wrong, not failing */
+    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);
     EXPECT(!there("debug"));
     EXPECT_STATUS(call_once("relu_runtime_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_ERR_BACKEND);
     EXPECT_HAS_STR(dync_error_message(), "raised:\nAssertionError: ReluRuntimeError");
@@ -114,7 +115,7 @@ TEST(settings_that_are_wrong)
     EXPECT_OK(dync_config_set("debug_dir_root", "x"));
 }
 
-/* ---- after AOT ---------------------------------------------------------------------------------------------------------- */
+/* ---- after AOT ------------------------------------------------------------------------------- */
 /* An AOT backend whose compiler refuses cosines: there are some in the backward graph of a sine. */
 static const char aot_source[] =
     "#include \"dync.h\"\n#include <string.h>\n"
@@ -152,7 +153,8 @@ TEST(after_aot_the_backward_graph_is_shrunk)
                             "    dync_compiled_free(c);\n"
                             "    return before == DYNC_OK && dync_error() == DYNC_ERR_VALUE ? 3 : 1;\n}\n");
     if (!program_compile("user.c backend.c", "user")) return;
-    EXPECT_EQ_INT(program_shell("./user"), 3);                       /* the compiler's own error reaches the caller of backward */
+    /* the compiler's own error reaches the caller of backward */
+    EXPECT_EQ_INT(program_shell("./user"), 3);
     EXPECT_HAS_STR(program_out, "dync_compile_graph: the graph is NULL");
     EXPECT_HAS_STR(program_out, "Minifier script written to");
     char launcher[1200], command[3000];
@@ -184,7 +186,7 @@ TEST(after_aot_accuracy_of_inductor)
     dync_compiled_free(f);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 /* A backend that tells what it is given: the same lines from the test itself and from the repro. */
 static const char probe_source[] =
     "#include \"dync.h\"\n#include <string.h>\n"
@@ -244,12 +246,14 @@ TEST(inputs_come_back_as_they_were)
     EXPECT_EQ_INT(program_shell("./repro"), 0);
     EXPECT_EQ_STR(program_out, expected);
     EXPECT_EQ_INT(program_shell("ls storages | wc -l"), 0);
-    EXPECT_EQ_STR(program_out, "2\n");                               /* the two of 400 elements; the others stand in the program */
+    /* the two of 400 elements; the others stand in the program */
+    EXPECT_EQ_STR(program_out, "2\n");
     EXPECT_EQ_INT(program_shell("grep -c dync_repro_storage repro.c; grep -c dync_repro_tensor repro.c"), 0);
-    EXPECT_EQ_STR(program_out, "18\n19\n");                          /* memory that two inputs share is written once */
+    /* memory that two inputs share is written once */
+    EXPECT_EQ_STR(program_out, "18\n19\n");
 }
 
-/* ---- files that are missing, broken, or cannot be written --------------------------------------------------------------------- */
+/* ---- files that are missing, broken, or cannot be written ------------------------------------ */
 static bool save_big(void)
 {
     dync_tensor *x = dync_randn(dync_shape(20, 20));
@@ -279,7 +283,8 @@ TEST(a_folder_that_cannot_be_written)
     program_write("file", "in the way");
     EXPECT_OK(dync_config_set("debug_dir", "file/debug"));
     EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_ERR_BACKEND);
-    EXPECT_EQ_STR(dync_error_message(), "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");    /* the error as it was */
+    /* the error as it was */
+    EXPECT_EQ_STR(dync_error_message(), "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");
     dync_clear_error();
     dync_tensor *x = dync_randn(dync_shape(3));
     EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "file/repro.c"), DYNC_ERR_IO);
@@ -287,7 +292,8 @@ TEST(a_folder_that_cannot_be_written)
     if (there("/dev/full")) {
         EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "/dev/full"), DYNC_ERR_IO);
         EXPECT_HAS_STR(dync_error_message(), "cannot write /dev/full: No space left on device");
-        EXPECT(there("/dev/full"));                                  /* a device is not cleaned away */
+        /* a device is not cleaned away */
+        EXPECT(there("/dev/full"));
         dync_clear_error();
     }
     EXPECT_EQ_INT(program_shell("mkdir w && cd w && echo x >checkpoints"), 0);
@@ -312,7 +318,8 @@ TEST(a_full_disk)
     EXPECT_HAS_STR(program_out, "raised:\nReluCompileError: ");
     EXPECT(strstr(program_out, "Minifier script written to") == NULL);
     EXPECT_EQ_INT(program_shell("ls torch_compile_debug/*/minifier/checkpoints/storages | wc -l"), 0);
-    EXPECT_EQ_STR(program_out, "0\n");                               /* nothing half written is left */
+    /* nothing half written is left */
+    EXPECT_EQ_STR(program_out, "0\n");
 }
 
 /* Sizes and numbers that stay symbolic: the repro has those of the failing call. */
@@ -335,7 +342,7 @@ TEST(symbolic_numbers)
     EXPECT_HAS_STR(program_out, "to 3 nodes");
 }
 
-/* ---- commands -------------------------------------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 TEST(a_repro_of_something_that_works)
 {
     begin("works");
@@ -349,7 +356,8 @@ TEST(a_repro_of_something_that_works)
     EXPECT_HAS_STR(program_out, "Input graph did not fail the tester");
     EXPECT(program_shell("./repro minify --accuracy") != 0);
     EXPECT_HAS_STR(program_out, "Input graph did not fail the tester");
-    EXPECT_EQ_INT(program_shell("./repro --backend relu_compile_error_TESTING_ONLY --accuracy"), 0);   /* it raises: nothing is judged */
+    /* it raises: nothing is judged */
+    EXPECT_EQ_INT(program_shell("./repro --backend relu_compile_error_TESTING_ONLY --accuracy"), 0);
     EXPECT_HAS_STR(program_out, "Skipping this graph");
     EXPECT_EQ_INT(program_shell("./repro --backend=relu_accuracy_error_TESTING_ONLY --accuracy"), 1);
     EXPECT_HAS_STR(program_out, "AccuracyError: Dynamo failed");

@@ -28,7 +28,8 @@ static void full_test(const char *row, const char *function, const char *args, c
     snprintf(source, sizeof source, user_program, function, level, args, backend, call);
     program_write("user.c", source);
     if (!program_compile("user.c", "user")) return;
-    EXPECT(program_shell("./user") != 0);                                          /* 1: the error itself reaches the caller */
+    /* 1: the error itself reaches the caller */
+    EXPECT(program_shell("./user") != 0);
     EXPECT_HAS_STR(program_out, error);
     REQUIRE(program_launcher(launcher_path, sizeof launcher_path));
     snprintf(command, sizeof command, "%s/debug/run_", program_dir);
@@ -101,7 +102,8 @@ TEST(M_07_after_dynamo_non_leaf_compile_error)
               "dync_call(f, dync_add(dync_randn(dync_shape(20, 20), .requires_grad = true), 1))", "non_leaf_compile_error_TESTING_ONLY",
               "TestingOnlyCompileError");
     static char text[1 << 16];
-    EXPECT_HAS_STR(program_read(launcher_path, text, sizeof text), ".requires_grad = true);");     /* and not .is_leaf, whose default is false */
+    /* and not .is_leaf, whose default is false */
+    EXPECT_HAS_STR(program_read(launcher_path, text, sizeof text), ".requires_grad = true);");
 }
 
 #endif
@@ -208,8 +210,10 @@ TEST(M_14_cpu_cuda_module_after_dynamo)
     CUDA_ONLY;
     cpu_cuda_module("m14_cuda", "DYNC_CUDA", "randn = torch.randn\nx2 = randn.to\ny2 = torch.randn\n", "to_device_1 = x3.to\nadd_6 = to_device_1 + y3\n");
     program_read(launcher_path, text, sizeof text);
-    static const bool on_cuda_too[10] = {true, false, true, true, true, true};  /* in the order of the inputs: x's half, but for y1 */
-    for (int i = 0; i < 10; i++) {                                           /* each tensor keeps its device */
+    /* in the order of the inputs: x's half, but for y1 */
+    static const bool on_cuda_too[10] = {true, false, true, true, true, true};
+    /* each tensor keeps its device */
+    for (int i = 0; i < 10; i++) {
         char line[64];
         snprintf(line, sizeof line, "int buf%d = dync_repro_storage(", i);
         const char *at = strstr(text, line);
@@ -238,7 +242,8 @@ TEST(M_15_if_graph_minified)
     full_test("m15", twenty_twenty, "x", on_cpu, "relu_compile_error_TESTING_ONLY", "ReluCompileError");
     snprintf(path, sizeof path, "%s/repro.c", program_dir);
     EXPECT_EQ_STR(program_module_text(path), relu_alone);
-    program_shell("./launcher");                                             /* minify is its default */
+    /* minify is its default */
+    program_shell("./launcher");
     EXPECT_HAS_STR(program_out, "Started off with 43 nodes");
     EXPECT_HAS_STR(program_out, "to 3 nodes");
     program_shell("grep -c 'DYNC_LET(x_20, dync_relu(x_19));' repro.c && ls checkpoints/minified_3_nodes.c checkpoints/minified_43_nodes.c");

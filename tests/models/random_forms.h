@@ -46,7 +46,8 @@ static dync_value run(const dync_value *args, int n, void *user)
         q.v[q.n++] = made;
         if (p->at[i].op == RANDOM) drawn = drawn ? dync_add(drawn, made) : made;
     }
-    dync_tensor *last = q.v[p->out[2]];        /* a compiled function does not draw what nobody uses */
+    /* a compiled function does not draw what nobody uses */
+    dync_tensor *last = q.v[p->out[2]];
     return dync_tuple(q.v[p->out[0]], q.v[p->out[1]], drawn ? dync_add(last, drawn) : last);
 }
 
@@ -73,7 +74,7 @@ static void show(const program *p)
     printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
 }
 
-/* ---- one program with some options ------------------------------------------------------------------------------------------------ */
+/* ---- one program with some options ----------------------------------------------------------- */
 typedef struct { dync_tensor *t[12]; int n; } outcome;
 
 static dync_tensor *loss_of(dync_value r)

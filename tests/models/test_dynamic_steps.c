@@ -31,7 +31,7 @@ static dync_value step(const dync_value *args, int n, void *user)
     return DYNC_V(loss);
 }
 
-/* ---- models ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 static dync_tensor *leaf_of(int64_t n, int64_t m) { return dync_requires_grad_(dync_randn(dync_shape(n, m)), true); }
 static dync_module *mlp(void) { return dync_sequential(dync_nn_linear(6, 8, true), dync_nn_relu(), dync_nn_linear(8, 3, true)); }
 static dync_module *normed(void)
@@ -141,7 +141,7 @@ TEST(layer_norm) { all(&models[4]); }
 TEST(convolutions) { all(&models[5]); }
 TEST(attention_over_sequences) { all(&models[6]); }
 
-/* ---- numbers that change from step to step ------------------------------------------------------------------------------------------- */
+/* ---- numbers that change from step to step --------------------------------------------------- */
 typedef struct { dync_tensor *w, *b; dync_cell *lr, *count; double rate; } by_hand;
 static dync_tensor *rated(by_hand *t, dync_tensor *grad, dync_value scale)      /* in eager calls the rate is a plain number */
 {

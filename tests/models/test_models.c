@@ -3,7 +3,7 @@
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 
-/* ---- a transformer block over [batch, time, 32], 4 heads ------------------------------------------------------------------------ */
+/* ---- a transformer block over [batch, time, 32], 4 heads ------------------------------------- */
 static dync_tensor *heads(dync_tensor *x, dync_module *m, const char *name)
 {
     dync_tensor *y = dync_forward_call(dync_module_child(m, name), x);
@@ -91,7 +91,7 @@ TEST(lstm)
     }
 }
 
-/* ---- a whole training step with an optimizer, many steps: the same losses ------------------------------------------------------- */
+/* ---- a whole training step with an optimizer, many steps: the same losses -------------------- */
 static dync_tensor *loss_of(dync_module *m, dync_tensor *x, dync_tensor *y) { return dync_cross_entropy(dync_forward_call(m, x), y); }
 TEST(training_with_adamw)
 {

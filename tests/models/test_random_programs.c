@@ -15,7 +15,7 @@ static uint32_t rnd(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
-/* ---- what an instruction does to the pool of values (all f32 [4, 6]) -------------------------------------------------------- */
+/* ---- what an instruction does to the pool of values (all f32 [4, 6]) ------------------------- */
 typedef struct { dync_tensor *v[MAX_VALUES]; int n; const program *p; } pool;
 static dync_tensor *inner_frame(dync_tensor *x, dync_tensor *y) { return dync_add(dync_tanh(x), y); }
 static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
@@ -54,14 +54,16 @@ static dync_tensor *apply(pool *q, const ins *i)
     case 18: { dync_tensor *c = train ? dync_mul(a, 1.5) : a; dync_add_(c, b); return c; }
     case 19: { dync_tensor *c = train ? dync_add(a, 1) : a; dync_mul_(dync_select(c, 1, 2), i->k); return c; }
     case 20: { dync_tensor *c = dync_mul(a, 1); dync_copy_(dync_slice(c, 0, 1, 3, 1), dync_slice(b, 0, 0, 2, 1)); return c; }
-    case 21: return dync_transpose(dync_slice(dync_transpose(a, 0, 1), 0, 0, 6, 1), 0, 1);      /* a view of a */
+    /* a view of a */
+    case 21: return dync_transpose(dync_slice(dync_transpose(a, 0, 1), 0, 0, 6, 1), 0, 1);
     case 22: return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), i->k)) ? dync_add(a, 1) : dync_mul(b, 2);
     case 23: dync_graph_break("random"); return dync_add(a, b);
     case 24: return dync_frame(inner_frame, a, b);
     case 25: return dync_frame(broken_frame, a, b);
     case 26: return dync_mul(a, dync_item(dync_mean(dync_sigmoid(b), DYNC_ALL, false)));
     case 27:
-        a = q->v[q->n - 1];                                     /* the value just made: later it may be too late, and compiled code says so */
+        /* the value just made: later it may be too late, and compiled code says so */
+        a = q->v[q->n - 1];
         if (dync_requires_grad(a)) dync_register_hook(a, halved, NULL);
         return dync_add(a, b);
     default: return dync_gelu(dync_sub(a, b));
@@ -130,7 +132,7 @@ static void show(const program *p)
     printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
 }
 
-/* ---- one program on one backend ------------------------------------------------------------------------------------------------ */
+/* ---- one program on one backend -------------------------------------------------------------- */
 typedef struct { dync_tensor *t[12]; int n; } outcome;
 static void keep(outcome *o, dync_tensor *t) { o->t[o->n++] = t ? dync_detach(t) : NULL; }
 

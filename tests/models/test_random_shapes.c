@@ -148,7 +148,7 @@ static void programs(const char *backend, int count)
     }
 }
 
-/* ---- backward inside ------------------------------------------------------------------------------------ */
+/* ---- backward inside ------------------------------------------------------------------------- */
 
 /* The program without its breaks and branches on values, its loss, and the gradients of both inputs. */
 static dync_value trained(const dync_value *args, int n, void *user)

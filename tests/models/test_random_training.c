@@ -19,7 +19,7 @@ static uint32_t rnd(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 static dync_dims shape_of(dync_tensor *t)
 {
     dync_dims d = {.n = dync_ndim(t)};
@@ -45,33 +45,51 @@ static dync_tensor *hooked(dync_tensor *t, dync_hook fn)
     return t;
 }
 
-#define OPS(X)                                                                                                                              \
-    X(add, dync_add(a, fit(a, b))) X(mul, dync_mul(a, dync_sigmoid(fit(a, b)))) X(scale, dync_mul(a, k)) X(sin, dync_sin(a)) X(tanh, dync_tanh(a)) \
-    X(relu, dync_relu(a)) X(softmax, dync_softmax(a, -1)) X(mean, dync_mean(a, DYNC_ALL, false)) X(sum, dync_sum(a, dync_shape(-1), true))   \
-    X(where, dync_where(dync_gt(a, 0), a, dync_mul(a, k))) X(matmul, n < 2 ? dync_mul(a, a) : dync_matmul(a, dync_transpose(a, -1, -2)))   \
-    X(clone, dync_clone(a)) X(contiguous, dync_contiguous(a)) X(cat, n ? dync_cat(dync_tuple(a, a), 0) : dync_neg(a))                       \
-    X(stack, dync_stack(dync_tuple(a, dync_sin(a)), 0)) X(index_select, n ? dync_index_select(a, 0, dync_zeros(dync_shape(2), .dtype = DYNC_I64)) : a) \
-    /* views */                                                                                                                             \
-    X(transpose, n < 2 ? dync_unsqueeze(a, 0) : dync_transpose(a, 0, -1)) X(select, n ? dync_select(a, (int)(r % n), -1) : same_data(a)) \
-    X(slice, n ? dync_slice(a, (int)(r % n), r / 8 % 2, DYNC_END, 1 + r / 16 % 2) : same_data(a))                                         \
-    X(narrow, n ? dync_narrow(a, (int)(r % n), 0, (dync_size(a, (int)(r % n)) + 1) / 2) : same_data(a)) X(unsqueeze, dync_unsqueeze(a, (int)(r % (n + 1))))  \
-    X(squeeze, dync_squeeze(a, n ? (int)(r % n) : 0)) X(view, dync_reshape(a, dync_shape(-1))) X(reshape, dync_reshape(a, dync_shape(1, -1)))    \
-    X(expand, n && n < 4 ? dync_expand(dync_unsqueeze(a, 0), expanded(a)) : same_data(a)) X(diagonal, n > 1 ? dync_diagonal(a, 0, 0, 1) : same_data(a)) \
-    X(as_strided, n ? first_column(r % 4 ? dync_clone(a) : dync_detach(a)) : same_data(a)) \
-    X(permute, n == 3 ? dync_permute(a, dync_shape(2, 0, 1)) : dync_movedim(a, dync_shape(0), dync_shape(-1))) X(detach, dync_detach(a))         \
-    X(chunk, n ? dync_as_tensor(dync_at(dync_chunk(a, 2, 0), (int)(r % 2))) : a) X(unbind, n ? dync_as_tensor(dync_at(dync_unbind(a, 0), 0)) : a)     \
-    /* in place */                                                                                                                          \
-    X(add_, dync_add_(a, fit(a, b))) X(mul_, dync_mul_(a, k)) X(mulb_, dync_mul_(a, dync_tanh(fit(a, b)))) X(copy_, dync_copy_(a, fit(a, b)))  \
-    X(fill_, dync_fill_(a, k)) X(zero_, dync_zero_(a)) X(sigmoid_, dync_sigmoid_(a)) X(sin_, dync_sin_(a)) X(relu_, dync_relu_(a))             \
-    X(masked_fill_, dync_masked_fill_(a, dync_gt(a, 0.5), k)) X(clamp_, dync_clamp_(a, -0.7, 0.8)) X(addcmul_, dync_addcmul_(a, fit(a, b), fit(a, b), 0.5)) \
-    X(lerp_, dync_lerp_(a, dync_clone(fit(a, b)), 0.25)) X(row_mul_, n ? (dync_mul_(dync_select(a, 0, 0), k), a) : dync_mul_(a, k))                     \
-    X(row_copy_, n ? (dync_copy_(dync_select(a, 0, -1), dync_cos(dync_select(a, 0, 0))), a) : dync_neg(a))                                      \
-    X(column_, n > 1 ? (dync_add_(dync_select(dync_transpose(a, 0, 1), 0, 0), k), a) : dync_neg(a))                                           \
-    X(diagonal_, n > 1 ? (dync_sin_(dync_diagonal(a, 0, 0, 1)), a) : dync_neg(a))                                                         \
-    /* others */                                                                                                                            \
-    X(hook, hooked(dync_mul(a, 1.5), r % 2 ? halved : watched))                                                                             \
-    X(argmax, dync_argmax(a, n ? -1 : 0, false)) X(gt, dync_gt(a, k)) X(to_f64, dync_to_dtype(dync_to_dtype(a, DYNC_F64), DYNC_F32))               \
+/* clang-format off */
+#define OPS(X)                                                                                                        \
+    X(add, dync_add(a, fit(a, b))) X(mul, dync_mul(a, dync_sigmoid(fit(a, b)))) X(scale, dync_mul(a, k)) X(sin,       \
+      dync_sin(a)) X(tanh, dync_tanh(a))                                                                              \
+    X(relu, dync_relu(a)) X(softmax, dync_softmax(a, -1)) X(mean, dync_mean(a, DYNC_ALL, false)) X(sum,               \
+      dync_sum(a, dync_shape(-1), true))                                                                              \
+    X(where, dync_where(dync_gt(a, 0), a, dync_mul(a, k))) X(matmul,                                                  \
+      n < 2 ? dync_mul(a, a) : dync_matmul(a, dync_transpose(a, -1, -2)))                                             \
+    X(clone, dync_clone(a)) X(contiguous, dync_contiguous(a)) X(cat, n ? dync_cat(dync_tuple(a, a), 0) : dync_neg(a)) \
+    X(stack, dync_stack(dync_tuple(a, dync_sin(a)), 0)) X(index_select,                                               \
+      n ? dync_index_select(a, 0, dync_zeros(dync_shape(2), .dtype = DYNC_I64)) : a)                                  \
+    /* views */                                                                                                       \
+    X(transpose, n < 2 ? dync_unsqueeze(a, 0) : dync_transpose(a, 0, -1)) X(select,                                   \
+      n ? dync_select(a, (int)(r % n), -1) : same_data(a))                                                            \
+    X(slice, n ? dync_slice(a, (int)(r % n), r / 8 % 2, DYNC_END, 1 + r / 16 % 2) : same_data(a))                     \
+    X(narrow, n ? dync_narrow(a, (int)(r % n), 0, (dync_size(a, (int)(r % n)) + 1) / 2) : same_data(a)) X(unsqueeze,  \
+      dync_unsqueeze(a, (int)(r % (n + 1))))                                                                          \
+    X(squeeze, dync_squeeze(a, n ? (int)(r % n) : 0)) X(view, dync_reshape(a, dync_shape(-1))) X(reshape,             \
+      dync_reshape(a, dync_shape(1, -1)))                                                                             \
+    X(expand, n && n < 4 ? dync_expand(dync_unsqueeze(a, 0), expanded(a)) : same_data(a)) X(diagonal,                 \
+      n > 1 ? dync_diagonal(a, 0, 0, 1) : same_data(a))                                                               \
+    X(as_strided, n ? first_column(r % 4 ? dync_clone(a) : dync_detach(a)) : same_data(a))                            \
+    X(permute,                                                                                                        \
+      n == 3 ? dync_permute(a, dync_shape(2, 0, 1)) : dync_movedim(a, dync_shape(0), dync_shape(-1))) X(detach,       \
+      dync_detach(a))                                                                                                 \
+    X(chunk, n ? dync_as_tensor(dync_at(dync_chunk(a, 2, 0), (int)(r % 2))) : a) X(unbind,                            \
+      n ? dync_as_tensor(dync_at(dync_unbind(a, 0), 0)) : a)                                                          \
+    /* in place */                                                                                                    \
+    X(add_, dync_add_(a, fit(a, b))) X(mul_, dync_mul_(a, k)) X(mulb_, dync_mul_(a, dync_tanh(fit(a, b)))) X(copy_,   \
+      dync_copy_(a, fit(a, b)))                                                                                       \
+    X(fill_, dync_fill_(a, k)) X(zero_, dync_zero_(a)) X(sigmoid_, dync_sigmoid_(a)) X(sin_, dync_sin_(a)) X(relu_,   \
+      dync_relu_(a))                                                                                                  \
+    X(masked_fill_, dync_masked_fill_(a, dync_gt(a, 0.5), k)) X(clamp_, dync_clamp_(a, -0.7, 0.8)) X(addcmul_,        \
+      dync_addcmul_(a, fit(a, b), fit(a, b), 0.5))                                                                    \
+    X(lerp_, dync_lerp_(a, dync_clone(fit(a, b)), 0.25)) X(row_mul_,                                                  \
+      n ? (dync_mul_(dync_select(a, 0, 0), k), a) : dync_mul_(a, k))                                                  \
+    X(row_copy_, n ? (dync_copy_(dync_select(a, 0, -1), dync_cos(dync_select(a, 0, 0))), a) : dync_neg(a))            \
+    X(column_, n > 1 ? (dync_add_(dync_select(dync_transpose(a, 0, 1), 0, 0), k), a) : dync_neg(a))                   \
+    X(diagonal_, n > 1 ? (dync_sin_(dync_diagonal(a, 0, 0, 1)), a) : dync_neg(a))                                     \
+    /* others */                                                                                                      \
+    X(hook, hooked(dync_mul(a, 1.5), r % 2 ? halved : watched))                                                       \
+    X(argmax, dync_argmax(a, n ? -1 : 0, false)) X(gt, dync_gt(a, k)) X(to_f64,                                       \
+      dync_to_dtype(dync_to_dtype(a, DYNC_F64), DYNC_F32))                                                            \
     X(nop, a) X(graph_break, (dync_graph_break("random"), dync_add(a, 1)))
+/* clang-format on */
 #define X(name, expr) OP_##name,
 enum { OPS(X) N_OPS };
 #undef X
@@ -127,13 +145,14 @@ static dync_value run(const dync_value *args, int n, void *user)
     return run_some(p, p->n, args);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 /* All are made of two leaves and a plain tensor: */
 enum { IN_LEAF, IN_PLAIN, IN_INNER, IN_ROWS, IN_ROWS2, IN_BASE, IN_TRANSPOSED, IN_DETACHED, IN_PLAIN_ROWS, IN_STRIDED, IN_EXPANDED, IN_EMPTY, IN_SCALAR, IN_FIRST, N_IN };
 static const char *const in_names[] = {"leaf", "plain", "inner", "rows of base", "other rows of base", "base", "transposed base", "detached base",
                                        "rows of plain", "strided", "expanded", "empty", "scalar", "the first again"};
 typedef struct { dync_tensor *leaf[2], *arg[MAX_ARGS]; } inputs;
-static int64_t rows = 3;                                          /* in calls with other sizes: more */
+/* in calls with other sizes: more */
+static int64_t rows = 3;
 static inputs make_inputs(const program *p)
 {
     inputs in;
@@ -162,8 +181,9 @@ static inputs make_inputs(const program *p)
     return in;
 }
 
-/* ---- one run --------------------------------------------------------------------------------------------------------------------------- */
-static const char *captured;       /* backend of compiled autograd, where backward is captured too */
+/* ---- one run --------------------------------------------------------------------------------- */
+/* backend of compiled autograd, where backward is captured too */
+static const char *captured;
 typedef struct { int n_args, n; dync_tensor *t[MAX_ALL], *grad[2]; dync_status forward, after, backward; char message[400]; } outcome;
 static dync_status take_error(outcome *o)
 {
@@ -204,7 +224,7 @@ static outcome run_once(dync_compiled *f, const program *p, int n_ins, uint64_t 
     return o;
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 static dync_tensor *numbers(dync_tensor *t) { return dync_where(dync_ne(dync_detach(t), dync_detach(t)), 12345, dync_detach(t)); }
 static bool equal(dync_tensor *a, dync_tensor *b) { return dync_ndim(a) == dync_ndim(b) && same(numbers(a), numbers(b), 1e-3); }
 /* Distance in bytes where the two lie on one memory: overlapping, as far as their bounds tell. */
@@ -270,7 +290,7 @@ static const char *fails(const program *p, const char *backend, uint64_t seed)
     return what ? text : NULL;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 /* Instructions that eager refuses are not taken; those that make backward an error seldom. */
 static void make(program *p, uint64_t seed)
 {
@@ -290,7 +310,8 @@ static void make(program *p, uint64_t seed)
         DYNC_SCOPE {
             outcome o = run_once(NULL, p, p->n + 1, seed);
             if (o.forward == DYNC_OK && (o.backward == DYNC_OK || error_allowed)) {
-                p->breaks = p->breaks || s->op == OP_graph_break || s->op == OP_hook;   /* hooks on values end a graph */
+                /* hooks on values end a graph */
+                p->breaks = p->breaks || s->op == OP_graph_break || s->op == OP_hook;
                 p->n++;
             }
         }
@@ -365,7 +386,8 @@ static void many(const char *backend, int count)
         uint64_t seed = test__state.seed * 1000003 + (uint64_t)i;
         program p;
         const char *what = NULL;
-        if (captured) dync_reset();                   /* every program has graphs of its own: 256 are kept */
+        /* every program has graphs of its own: 256 are kept */
+        if (captured) dync_reset();
         make(&p, seed);
         DYNC_SCOPE { what = fails(&p, backend, seed); }
         if (!what) continue;

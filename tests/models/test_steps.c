@@ -101,7 +101,7 @@ TEST(mlp_momentum) { train("momentum", mlp, dync_shape(5, 6), dync_shape(5, 3), 
 TEST(mlp_adam) { train("adam", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM_ADAM, (dync_optim_options){.lr = 0.01}, 1e-4); }
 TEST(mlp_adamw) { train("adamw", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM_ADAMW, (dync_optim_options){.lr = 0.01}, 1e-4); }
 
-/* ---- larger models ----------------------------------------------------------------------------------------------------------------- */
+/* ---- larger models --------------------------------------------------------------------------- */
 static dync_tensor *heads(dync_tensor *x, dync_module *m, const char *name)
 {
     dync_tensor *y = dync_forward_call(dync_module_child(m, name), x);
@@ -191,7 +191,7 @@ TEST(changes_between_steps)
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
 {
     for (int o = 0; o < 3; o++)
@@ -215,7 +215,8 @@ static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
 }
 TEST(steady_steps_allocate_nothing)
 {
-    dync_config_set("threads", "1");         /* another thread allocates when it first gets a share, which may be late */
+    /* another thread allocates when it first gets a share, which may be late */
+    dync_config_set("threads", "1");
     steady(mlp, dync_shape(5, 6), dync_shape(5, 3));
     steady(block, dync_shape(2, 5, 32), dync_shape(2, 5, 32));
 }

@@ -49,7 +49,7 @@ TEST(kept_weights_follow_every_change)
     }
 }
 
-/* ---- chains: what follows convolutions, blocks of channels ------------------------------------------------------------ */
+/* ---- chains: what follows convolutions, blocks of channels ----------------------------------- */
 
 typedef struct net { int64_t c, o, k, stride, groups; int act, shape; } net;
 static net now;
@@ -83,16 +83,19 @@ static dync_tensor *chain(dync_tensor *x, dync_tensor *w1, dync_tensor *w2, dync
     case 2:                                                      /* a shortcut */
         c = unit(b, w3, scale, shift, 1, 1, 1, 0);
         return unit(dync_relu(dync_add(c, b)), w3, scale, shift, 1, 1, 1, now.act);
-    case 3:                                                      /* pooling, and a mean of all pixels */
+    /* pooling, and a mean of all pixels */
+    case 3:
         c = unit(dync_max_pool2d(b, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), false), w3, scale, shift, 1, 1, 1, now.act);
         return dync_mean(dync_avg_pool2d(c, dync_shape(2, 2), dync_shape(1, 1), dync_shape(0, 0), false, true), dync_shape(2, 3), false);
-    case 4:                                                      /* an array that leaves is used twice */
+    /* an array that leaves is used twice */
+    case 4:
         c = unit(b, w3, scale, shift, 1, 1, 1, 1);
         return dync_cat(dync_tuple(dync_mul(c, b), dync_add(c, 1)), 1);
     case 5:                                                      /* a view of it */
         c = dync_add(unit(b, w3, scale, shift, 1, 1, 1, 1), b);
         return dync_mul(dync_narrow(c, 1, 1, now.o - 1), 2);
-    default:                                                     /* the shortcut is what came in, in place */
+    /* the shortcut is what came in, in place */
+    default:
         c = unit(b, w3, scale, shift, 1, 1, 1, 2);
         dync_add_(c, b);
         return dync_sub(dync_softmax(c, 1), dync_max_pool2d(c, dync_shape(1, 1), dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), false));
@@ -144,7 +147,7 @@ TEST(chains_agree_with_eager_operators_by_winograd)
     for (int i = 0; i < 60; i++) random_chain(false, i % 2 ? "winograd" : "winograd=2");
 }
 
-/* ---- chains of any operators: on accumulators, on lines of the result as they are done, or loops of their own --------------------------- */
+/* ---- chains of any operators: on accumulators, on lines of the result as they are done, or loops of their own */
 
 typedef struct form { int64_t n, c, o, k, stride, groups, h, w; bool transposed, bias, norm, residual, kept; int act[3]; } form;
 static form f;

@@ -15,7 +15,7 @@ static const float *data(dync_tensor *t) { return dync_data(dync_contiguous(dync
 static dync_tensor *total(dync_tensor *t) { return dync_sum(t, DYNC_ALL, false); }
 #define SET(m, name, shape_, ...) dync_module_set_param(m, name, dync_from(((float[]){__VA_ARGS__}), shape_))
 
-/* ---- the tree ------------------------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 TEST(paths_and_parameters)
 {
@@ -196,7 +196,7 @@ TEST(null_is_an_error_everywhere)
     dync_shutdown();
 }
 
-/* ---- layers ----------------------------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 TEST(initial_values_lie_within_pytorchs_bounds)
 {
@@ -249,7 +249,8 @@ TEST(convolution_and_pooling)
     dync_tensor *y = dync_from(((float[]){1, 2, 3, 4, 5, 6, 7, 8}), dync_shape(1, 1, 2, 4));
     EXPECT_NEAR_F32(data(dync_forward_call(p, y)), ((float[]){6, 8}), 2, TOL_F32_CHAIN, TOL_ABS_F32);
     EXPECT_NEAR_F32(data(dync_forward_call(a, y)), ((float[]){3.5f, 5.5f}), 2, TOL_F32_CHAIN, TOL_ABS_F32);
-    EXPECT_EQ_INT(dync_ndim(dync_forward_call(c, dync_select(x, 0, 0))), 3);      /* without a batch */
+    /* without a batch */
+    EXPECT_EQ_INT(dync_ndim(dync_forward_call(c, dync_select(x, 0, 0))), 3);
     dync_module_free(c);
     dync_module_free(p);
     dync_module_free(a);
@@ -273,7 +274,8 @@ TEST(batch_norm_tracks_and_uses)
     EXPECT_OK(dync_backward(total(dync_mul(dync_forward_call(m, x), x))));
     EXPECT(dync_grad(dync_module_param(m, "weight")) != NULL);
     dync_module_train(m, true);
-    dync_tensor *y = dync_forward_call(m, x);          /* backward reads nothing that training wrote */
+    /* backward reads nothing that training wrote */
+    dync_tensor *y = dync_forward_call(m, x);
     EXPECT_OK(dync_backward(total(dync_mul(y, x))));
     EXPECT(!dync_requires_grad(dync_module_buffer(m, "running_mean")));
     dync_module_free(m);
@@ -363,8 +365,10 @@ TEST(lstm_of_a_01)
     EXPECT_EQ_INT(dync_size(h, 0), 4);
     EXPECT_EQ_INT(dync_size(dync_module_param(m, "weight_ih_l1_reverse"), 1), 16);
     EXPECT(dync_allclose(out, dync_as_tensor(dync_at(with, 0)), 0, 0));
-    EXPECT(dync_allclose(dync_slice(dync_select(out, 0, 4), 1, 0, 8, 1), dync_select(h, 0, 2), 0, 0));      /* forward ends at the last step */
-    EXPECT(dync_allclose(dync_slice(dync_select(out, 0, 0), 1, 8, 16, 1), dync_select(h, 0, 3), 0, 0));     /* backward at the first */
+    /* forward ends at the last step */
+    EXPECT(dync_allclose(dync_slice(dync_select(out, 0, 4), 1, 0, 8, 1), dync_select(h, 0, 2), 0, 0));
+    /* backward at the first */
+    EXPECT(dync_allclose(dync_slice(dync_select(out, 0, 0), 1, 8, 16, 1), dync_select(h, 0, 3), 0, 0));
     EXPECT_EQ_INT(dync_module_call(m, dync_ones(dync_shape(5, 4, 7))).kind, DYNC_KIND_NONE);
     expect_error(DYNC_ERR_SHAPE, "LSTM: expected [length, batch, 8]");
     EXPECT_EQ_INT(dync_module_call(m, x, 3).kind, DYNC_KIND_NONE);
@@ -373,7 +377,7 @@ TEST(lstm_of_a_01)
     dync_shutdown();
 }
 
-/* ---- optimizers ---------------------------------------------------------------------------------------------------------- */
+/* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* Three steps on loss = sum(w * x) + sum(w^2) / 2 from w = (1, -2): the gradient is x + w. */
 static void run_optim(dync_optim *o, dync_tensor *w, double *out)
@@ -504,7 +508,7 @@ TEST(errors_of_optimizers)
     dync_shutdown();
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 #define FILE_NAME "build/test_nn.safetensors"
 static void write_file(const char *header, const char *bytes, size_t n)
@@ -638,7 +642,8 @@ TEST(bad_files)
         EXPECT_HAS_STR(dync_error_message(), cases[i].text);
         dync_clear_error();
     }
-    FILE *f = fopen(FILE_NAME, "wb");                  /* a length that lies, a file that is too short */
+    /* a length that lies, a file that is too short */
+    FILE *f = fopen(FILE_NAME, "wb");
     fwrite("\xff\xff\xff\xff\xff\xff\xff\xff{}", 1, 10, f);
     fclose(f);
     EXPECT(dync_module_open(FILE_NAME) == NULL);

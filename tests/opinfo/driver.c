@@ -30,7 +30,7 @@ static struct {
     char error[512];
 } open_call;
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 static dync_dims dims(const int64_t *d, int64_t n)
 {
     dync_dims out = {.n = (int)n};
@@ -103,7 +103,7 @@ int opinfo_open(const char *op, int copy, const opinfo_value *args, int n)
     return failed();
 }
 
-/* ---- calling -------------------------------------------------------------------------------------------- */
+/* ---- calling --------------------------------------------------------------------------------- */
 static dync_value body(const dync_value *args, int n, void *user)
 {
     dync_value all[MOST_ARGS];
@@ -194,7 +194,7 @@ int opinfo_second(const opinfo_value *seeds)
     return gradients(&of, &with, &made, false, &open_call.list[SECOND]);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 /* Tensor i of a list as row-major data; 0: there is none. */
 int opinfo_read(int which, int i, opinfo_value *out);
 int opinfo_read(int which, int i, opinfo_value *out)

@@ -106,16 +106,20 @@ TEST(random_numbers_repeat_and_spread)
     dync_tensor *again = dync_randn(dync_shape(2000));
     EXPECT(dync_equal(a, again));
     EXPECT(!dync_equal(a, b));
-    EXPECT_NEAR(dync_item(dync_mean(a, DYNC_ALL, false)), 0, 0.1);          /* 4.5 standard errors */
+    /* 4.5 standard errors */
+    EXPECT_NEAR(dync_item(dync_mean(a, DYNC_ALL, false)), 0, 0.1);
     EXPECT_NEAR(dync_item(dync_std(a, DYNC_ALL, 1, false)), 1, 0.08);       /* 5 standard errors */
-    EXPECT_NEAR(dync_item(dync_mean(u, DYNC_ALL, false)), 0.5, 0.03);       /* 4.6 standard errors */
+    /* 4.6 standard errors */
+    EXPECT_NEAR(dync_item(dync_mean(u, DYNC_ALL, false)), 0.5, 0.03);
     EXPECT(dync_item(dync_amin(u, DYNC_ALL, false)) >= 0);
     EXPECT(dync_item(dync_amax(u, DYNC_ALL, false)) < 1);
     dync_tensor *w = dync_uniform_(dync_zeros(dync_shape(500)), 2, 4), *n = dync_normal_(dync_zeros(dync_shape(2000)), 5, 2);
     EXPECT(dync_item(dync_amin(w, DYNC_ALL, false)) >= 2 && dync_item(dync_amax(w, DYNC_ALL, false)) <= 4);
-    EXPECT_NEAR(dync_item(dync_mean(n, DYNC_ALL, false)), 5, 0.2);          /* 4.5 standard errors */
+    /* 4.5 standard errors */
+    EXPECT_NEAR(dync_item(dync_mean(n, DYNC_ALL, false)), 5, 0.2);
     dync_tensor *d = dync_dropout(dync_ones(dync_shape(2000)), 0.25, true);
-    EXPECT_NEAR(dync_item(dync_mean(d, DYNC_ALL, false)), 1, 0.06);         /* 4.6 standard errors */
+    /* 4.6 standard errors */
+    EXPECT_NEAR(dync_item(dync_mean(d, DYNC_ALL, false)), 1, 0.06);
     EXPECT_NEAR(dync_item(dync_amax(d, DYNC_ALL, false)), 1 / 0.75, TOL_F32_CHAIN);
 }
 
@@ -391,7 +395,7 @@ TEST(topk_is_the_beginning_of_sort)
     EXPECT(dync_equal(dync_grad(x), want));
 }
 
-/* ---- as PyTorch 2.15 was found to do it ---- */
+/* ---- as PyTorch 2.15 was found to do it ------------------------------------------------------ */
 
 TEST(a_number_that_does_not_fit_does_not_fill)
 {
@@ -408,7 +412,8 @@ TEST(a_number_that_does_not_fit_does_not_fill)
         char text[96];
         snprintf(text, sizeof text, "value cannot be converted to type %s without overflow", row[i].type);
         dync_tensor *x = dync_zeros(dync_shape(3), .dtype = row[i].dtype), *mask = dync_ones(dync_shape(3), .dtype = DYNC_BOOL);
-        for (int again = 0; again < 2; again++) {                  /* the plan of the one that fits is there by then */
+        /* the plan of the one that fits is there by then */
+        for (int again = 0; again < 2; again++) {
             EXPECT(dync_fill_(x, row[i].fits) && dync_masked_fill(x, mask, row[i].fits) && dync_full_like(x, row[i].fits));
             EXPECT_ERROR(dync_fill_(x, row[i].does_not), DYNC_ERR_VALUE, text);
             EXPECT_ERROR(dync_masked_fill(x, mask, row[i].does_not), DYNC_ERR_VALUE, text);
@@ -469,11 +474,13 @@ TEST(integers_are_pooled)
     y = dync_max_pool2d(dync_slice(x, 2, 0, 1, 1), one, none, zero, one, false);
     EXPECT(y && ((int64_t *)dync_data(y))[0] == large[0]);
     y = dync_avg_pool2d(dync_from(odd, dync_shape(1, 2, 2), .dtype = DYNC_I64), two, none, zero, false, true);
-    EXPECT(y && *(int64_t *)dync_data(y) == -1);                     /* -7 / 4 is rounded towards zero */
+    /* -7 / 4 is rounded towards zero */
+    EXPECT(y && *(int64_t *)dync_data(y) == -1);
     for (int dtype = DYNC_I32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
         dync_tensor *small = dync_to_dtype(dync_reshape(dync_arange(0, 60, 1), dync_shape(3, 4, 5)), (dync_dtype)dtype);
         dync_tensor *same = dync_to_dtype(dync_max_pool2d(dync_to_dtype(small, DYNC_F32), two, one, one, one, false), (dync_dtype)dtype);
-        if (dtype != DYNC_U8) EXPECT_NEAR(at(dync_max_pool2d(dync_sub(small, 60), two, one, one, one, false), 0), -60, TOL_EXACT);   /* padding is no zero */
+        /* padding is no zero */
+        if (dtype != DYNC_U8) EXPECT_NEAR(at(dync_max_pool2d(dync_sub(small, 60), two, one, one, one, false), 0), -60, TOL_EXACT);
         EXPECT(dync_equal(dync_max_pool2d(small, two, one, one, one, false), same));
     }
     EXPECT_ERROR(dync_max_pool2d(dync_ones(dync_shape(1, 2, 2), .dtype = DYNC_BOOL), two, none, zero, one, false), DYNC_ERR_DTYPE, "'Bool'");

@@ -95,7 +95,7 @@ TEST(the_same_with_any_number_of_threads)
     dync_config_set("threads", "1");
 }
 
-/* ---- with what stands around them ---------------------------------------------------------------------------------------- */
+/* ---- with what stands around them ------------------------------------------------------------ */
 
 static dync_tensor *exponentials(dync_tensor *x, dync_tensor *y) { return dync_mul(dync_cumsum(dync_exp(x), 1), y); }
 static dync_tensor *down(dync_tensor *x, dync_tensor *y) { return dync_add(dync_mul(dync_cumsum(dync_sub(x, y), 0), 2), y); }

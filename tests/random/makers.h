@@ -153,7 +153,7 @@ static bool make_topk(gen *g, step *s)
     return true;
 }
 
-/* -- linear algebra -- */
+/* ---- linear algebra -------------------------------------------------------------------------- */
 static int matrix(gen *g, int dtype, int64_t n, int64_t m)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -254,7 +254,7 @@ static bool make_einsum(gen *g, step *s)
     return a >= 0 && (b >= 0 || kind == 2);
 }
 
-/* -- layers -- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 static int image(gen *g, int least)
 {
     for (int tries = 0; tries < 6; tries++) {
@@ -409,7 +409,7 @@ static bool make_loss(gen *g, step *s)
     return true;
 }
 
-/* -- views and moves -- */
+/* ---- views and moves ------------------------------------------------------------------------- */
 static bool make_view(gen *g, step *s) /* view, reshape: some dims as one, or one as two */
 {
     int a = some(g, ANY, 0, 4), k = a < 0 ? 0 : nd(g, a), at = k ? rnd(g, k) : 0;

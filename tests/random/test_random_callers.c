@@ -161,6 +161,7 @@ FN(sizes_told)
     return dync_tuple(dync_mul(A, B), dync_v_int(dync_size(A, 0)), dync_v_float(0.5));
 }
 
+/* clang-format off */
 #define FUNCTIONS_OF(X) \
     X(pointwise) X(centred) X(product) X(every_second) X(joined) X(written) \
     X(written_by_other) X(view_written) X(handed_through) X(by_size) X(by_dim) \
@@ -168,6 +169,7 @@ FN(sizes_told)
     X(framed) X(of_sizes) X(normed) X(network) X(normalised) X(without_last) \
     X(two_breaks) X(leaves_grad_off) X(hooked) X(gathered) X(viewed) X(copied_over) \
     X(detached) X(backward_inside) X(sizes_told)
+/* clang-format on */
 #define X(name) {#name, name},
 static const struct {
     const char *name;

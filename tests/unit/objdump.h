@@ -129,7 +129,8 @@ TEST__UNUSED static int objdump_compare(const objdump_code *code, int n)
         char *colon = strchr(line, ':');
         if (line[0] != ' ' || !colon) continue;
         while (at < n && strtol(line, NULL, 16) >= base + code[at].n) {
-            if (!EXPECT(!objdump_next(&listing, mine, sizeof mine))) wrong++;      /* the listing ends with the bytes */
+            /* the listing ends with the bytes */
+            if (!EXPECT(!objdump_next(&listing, mine, sizeof mine))) wrong++;
             base += code[at++].n;
             listing = at < n ? code[at].listing : "";
         }

@@ -4,7 +4,7 @@
 #include "dync.in.h"
 #include "test.h"
 
-/* ---- samples ------------------------------------------------------------------------------------------------------
+/* ---- samples
  * One text per call, arguments separated by blanks:
  *   t2,3  floating tensor in (-1, 1), requires grad     p2,3  the same in (0.5, 1.5)      s2,3  values apart by 0.1, in random order
  *   c2,3  as t, no grad                            v2,3  a transposed view of a t    q2,3  as p, no grad
@@ -97,7 +97,7 @@ static const sample samples[] = {
     {"kl_div", "t4 c4 B1"},
 };
 
-/* ---- making arguments ------------------------------------------------------------------------------------------------- */
+/* ---- making arguments ------------------------------------------------------------------------ */
 
 enum { MAX_TENSORS = 12 };
 /* How: of which dtype, every size beyond 1 times scale, params in memory with gaps and turned round. */

@@ -22,7 +22,7 @@ typedef struct parser {
     bool spread;                  /* compares values as sums of the size of the greatest of them, at least 1 */
 } parser;
 
-/* ---- reading a line ---------------------------------------------------------------------------------------------- */
+/* ---- reading a line -------------------------------------------------------------------------- */
 
 static bool take(parser *p, const char *text)
 {
@@ -182,7 +182,7 @@ static dync__arg read_arg(parser *p)
     return dync__arg_none();
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static double tolerance(const char *op, int dtype)
 {

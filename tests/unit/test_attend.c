@@ -31,7 +31,8 @@ static dync_tensor *written(dync_tensor *q, dync_tensor *k, dync_tensor *v, dync
     s = masked(s, m);
     if (now.factor == 3 && now.mask != ADD) s = dync_mul(s, 0.5);
     p = dync_softmax(s, now.factor == 1 ? -1 : dync_ndim(s) - 1);
-    if (now.spoil == 1) return dync_add(dync_matmul(p, v), dync_sum(p, DYNC_ALL, false));          /* another user */
+    /* another user */
+    if (now.spoil == 1) return dync_add(dync_matmul(p, v), dync_sum(p, DYNC_ALL, false));
     if (now.spoil == 2) return dync_matmul(dync_softmax(dync_add(masked(s, m), s), -1), v);
     return dync_matmul(p, v);
 }
@@ -83,7 +84,8 @@ static void check(int64_t units, int64_t L, int64_t S, bool fours)
         dync_tensor *v = dync_randn(fours ? dync_shape(1, units, S, V) : dync_shape(units, S, V)), *m = dync_lt(dync_rand(dync_shape(L, S)), 0.3);
         if (now.mask == CHOOSE) m = dync_logical_not(m);
         uint8_t *hidden = dync_data(m);
-        for (int64_t j = 0; j < S; j++) hidden[L / 3 * S + j] = now.mask != CHOOSE;          /* this query sees nothing */
+        /* this query sees nothing */
+        for (int64_t j = 0; j < S; j++) hidden[L / 3 * S + j] = now.mask != CHOOSE;
         if (now.mask == ADD) m = dync_where(m, -HUGE_VAL, dync_randn(dync_shape(L, S)));
         if (test_random() % 4 == 0) ((float *)dync_data(q))[test_random() % (uint64_t)(units * L * E)] = test_random() % 2 ? NAN : INFINITY;
         if (test_random() % 4 == 0) ((float *)dync_data(v))[test_random() % (uint64_t)(units * S * V)] = NAN;

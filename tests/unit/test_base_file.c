@@ -76,7 +76,8 @@ TEST(links_that_users_name)
     EXPECT_OK(dync__file_write(path, "new", 3));
     EXPECT(holds(victim, "new") && holds(path, "new"));
     remove(victim);
-    EXPECT_OK(dync__file_write(path, "made", 4));        /* a link to nothing: what it names is made */
+    /* a link to nothing: what it names is made */
+    EXPECT_OK(dync__file_write(path, "made", 4));
     EXPECT(holds(victim, "made"));
     remove(path);
     REQUIRE(symlink("file", path) == 0);                 /* to itself */

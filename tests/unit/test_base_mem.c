@@ -4,7 +4,7 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-/* ---- memory ---- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 TEST(blocks_do_not_overlap_and_keep_their_bytes)
 {
@@ -122,7 +122,8 @@ TEST(a_static_buffer_serves_everything)
     dync__error_guard_begin(&g);
     EXPECT(!dync__alloc(sizeof memory));
     dync__error_guard_end(&g);
-    void *most = dync__alloc(sizeof memory - 20000);         /* the cache was given back and the pieces are one again */
+    /* the cache was given back and the pieces are one again */
+    void *most = dync__alloc(sizeof memory - 20000);
     EXPECT(most != NULL);
     dync__free(most, sizeof memory - 20000);
     EXPECT(!dync__mem_set_buffer(NULL, 0));                  /* in use */
@@ -147,7 +148,7 @@ TEST(trimming_gives_everything_back)
     EXPECT(!dync__mem_in_use());
 }
 
-/* ---- errors ---- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int handled;
 static char handled_message[1024];
@@ -239,7 +240,7 @@ TEST(guards_hide_and_restore)
     EXPECT_EQ_INT(handled, 2);
 }
 
-/* ---- log, files, cpu ---- */
+/* ---- log, files, cpu ------------------------------------------------------------------------- */
 
 TEST(log_stages_are_chosen_by_name)
 {
@@ -284,7 +285,8 @@ TEST(files)
     EXPECT_STATUS(dync__file_read(NULL, &back, &n), DYNC_ERR_VALUE);
     dync__error_guard_end(&g);
     dync__error_guard_begin(&g);
-    EXPECT_STATUS(dync__file_read("/tmp", &back, &n), DYNC_ERR_IO);       /* a directory opens but cannot be read */
+    /* a directory opens but cannot be read */
+    EXPECT_STATUS(dync__file_read("/tmp", &back, &n), DYNC_ERR_IO);
     dync__error_guard_end(&g);
 }
 

@@ -36,7 +36,8 @@ TEST(shortest_doubles)
     EXPECT_EQ_STR(shortest(1.7976931348623157e308), "1.7976931348623157e+308");
     EXPECT_EQ_STR(shortest(2.2250738585072014e-308), "2.2250738585072014e-308");
     EXPECT_EQ_STR(shortest(9007199254740992.0), "9007199254740992");
-    EXPECT_EQ_STR(shortest(5.684341886080802e-14), "5.684341886080802e-14");   /* a power of two: uneven neighbours */
+    /* a power of two: uneven neighbours */
+    EXPECT_EQ_STR(shortest(5.684341886080802e-14), "5.684341886080802e-14");
     EXPECT_EQ_STR(shortest((double)INFINITY), "inf");
     EXPECT_EQ_STR(shortest(-(double)INFINITY), "-inf");
     EXPECT_EQ_STR(shortest((double)NAN), "nan");
@@ -58,8 +59,10 @@ TEST(round_trip_of_random_bits)
         char text[64];
         double x, y = 0;
         uint64_t bits = test_random();
-        if (i % 4 == 1) bits &= UINT64_C(0xfff0000000000000);                          /* powers of two */
-        if (i % 4 == 2) bits &= UINT64_C(0x800fffffffffffff);                          /* subnormals */
+        /* powers of two */
+        if (i % 4 == 1) bits &= UINT64_C(0xfff0000000000000);
+        /* subnormals */
+        if (i % 4 == 2) bits &= UINT64_C(0x800fffffffffffff);
         memcpy(&x, &bits, 8);
         if (isnan(x)) continue;
         dync__double_text(x, text, sizeof text);
@@ -117,9 +120,11 @@ TEST(reading)
     EXPECT(reads("1e5", 1e5) && reads("1E-5", 1e-5) && reads("inf", (double)INFINITY) && reads("-Infinity", -(double)INFINITY));
     EXPECT(reads("2.2250738585072011e-308", 2.2250738585072011e-308));
     EXPECT(reads("4.9406564584124654e-324", 5e-324));
-    EXPECT(reads("2.4703282292062327e-324", 0.0) && reads("2.4703282292062328e-324", 5e-324));      /* around half the least */
+    /* around half the least */
+    EXPECT(reads("2.4703282292062327e-324", 0.0) && reads("2.4703282292062328e-324", 5e-324));
     EXPECT(reads("1.7976931348623157e308", 1.7976931348623157e308) && reads("1.7976931348623159e308", (double)INFINITY));
-    EXPECT(reads("9007199254740993", 9007199254740992.0));                                          /* a tie, to even */
+    /* a tie, to even */
+    EXPECT(reads("9007199254740993", 9007199254740992.0));
     EXPECT(reads("9007199254740993.0000000000000000000000000000000000000001", 9007199254740994.0));
     EXPECT(reads("1e400", (double)INFINITY) && reads("1e-400", 0.0) && reads("0e999999999999", 0.0) && reads("1e-99999999999", 0.0));
     char many[1200];
@@ -150,7 +155,8 @@ TEST(half_floats)
     EXPECT_EQ_INT(dync__f32_to_f16(65520.0f), 0x7c00);
     EXPECT_EQ_INT(dync__f32_to_f16(1.00048828125f), 0x3c00);        /* ties go to even */
     EXPECT_EQ_INT(dync__f32_to_f16(1.00146484375f), 0x3c02);
-    EXPECT_EQ_INT(dync__f32_to_f16(2.98023224e-08f), 0);            /* half of the least subnormal */
+    /* half of the least subnormal */
+    EXPECT_EQ_INT(dync__f32_to_f16(2.98023224e-08f), 0);
     EXPECT_EQ_INT(dync__f32_to_f16(2.98023259e-08f), 1);
     EXPECT(isnan(dync__f16_to_f32(dync__f32_to_f16(NAN))) && isnan(dync__bf16_to_f32(dync__f32_to_bf16(NAN))));
     EXPECT_EQ_INT(dync__f32_to_bf16(1.00390625f), 0x3f80);

@@ -34,7 +34,8 @@ TEST(every_part_runs_once_on_its_thread)
         dync__pool_run(count_only, &l, n);
         for (int i = 0; i < 64; i++) REQUIRE(l.count[i] == (i < n));
         for (int i = 4; i < n; i++) REQUIRE(l.ran_on[i] == l.ran_on[i - 4]);
-        if (n > 1) REQUIRE(l.ran_on[0] == &dync__tls);       /* the others too, where their thread was late */
+        /* the others too, where their thread was late */
+        if (n > 1) REQUIRE(l.ran_on[0] == &dync__tls);
     }
     dync__pool_stop();
 }
@@ -166,7 +167,7 @@ TEST(workers_can_be_changed)
     EXPECT(!dync__mem_in_use());
 }
 
-/* ---- ends of threads ---- */
+/* ---- ends of threads ------------------------------------------------------------------------- */
 
 static int order[4], n_order;
 static void first_fn(dync__thread *t) { if (t->op_state) { order[n_order++] = 1; t->op_state = NULL; } }

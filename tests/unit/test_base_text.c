@@ -4,7 +4,7 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-/* ---- str ---- */
+/* ---- str ------------------------------------------------------------------------------------- */
 
 TEST(builder)
 {
@@ -92,7 +92,7 @@ TEST(interned_texts_are_one)
     EXPECT_EQ_PTR(dync__intern(NULL), NULL);
 }
 
-/* ---- json ---- */
+/* ---- json ------------------------------------------------------------------------------------ */
 
 TEST(json_reads)
 {
@@ -173,7 +173,7 @@ TEST(json_quote)
     dync__str_free(&s);
 }
 
-/* ---- map, arena, vec ---- */
+/* ---- map, arena, vec ------------------------------------------------------------------------- */
 
 TEST(map_against_an_array)
 {
@@ -271,7 +271,7 @@ TEST(vectors_grow_and_fail_cleanly)
     dync__arena_free(&a);
 }
 
-/* ---- rng ---- */
+/* ---- rng ------------------------------------------------------------------------------------- */
 
 /* The known answers of the Random123 distribution (kat_vectors, philox4x32 10). */
 TEST(philox_known_answers)

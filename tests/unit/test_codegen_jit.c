@@ -28,7 +28,8 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
     if (ok && code->jit) {
         n_jitted++;
         code->ns = 1e6;                /* worth threads */
-        code->jit->take.far = true;    /* lines that an index leads to are fetched ahead, however small the table */
+        /* lines that an index leads to are fetched ahead, however small the table */
+        code->jit->take.far = true;
         n_led += code->jit->take.each > 0;
         ok = EXPECT_OK(dync__code_run(code, data[0], 7, 100)) && EXPECT_OK(dync__code_run(plain, data[1], 7, 100)) &&
              (!oracle || EXPECT_OK(dync__kernel_eval(k, data[2], 7, 100)));
@@ -382,7 +383,8 @@ TEST(sums_have_the_interpreters_bits)
         "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
     for (int i = 0; i < 300; i++) {
-        bool tall = i % 12 == 8, product = i % 8 == 0 && !tall, wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0; /* tall: sixteen rows at a time */
+        /* tall: sixteen rows at a time */
+        bool tall = i % 12 == 8, product = i % 8 == 0 && !tall, wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0;
         int rows = columns ? test_random_int(2048, 2100) : test_random_int(1, 5), n = test_random_int(1, product || columns ? 40 : test_random() % 2 ? 2000 : 140);
         if (i % 10 == 9) product = columns = false, rows = test_random_int(1, 2), n = i % 20 == 9 ? 16384 * test_random_int(1, 8) + test_random_int(-140, 140) : test_random_int(16384, 300000);
         if (tall) n = i == 8 ? 4200 : test_random_int(257, 600);
@@ -522,7 +524,9 @@ TEST(taken_rows)
                 n *= extent[d];
             }
             int64_t lines = 1, row = shape == 0 ? 1 : extent[rank - 1], next = test_random() % 4 ? 1 : 2;
-            for (int d = rank - 1; d >= 0; d--) {       /* the last dim is read along, or each element has its index; gaps and repeats between */
+            /* the last dim is read along, or each element has its index; gaps and repeats
+             * between */
+            for (int d = rank - 1; d >= 0; d--) {
                 bool of_row = d == rank - 1 && shape != 0;
                 if (of_row) from[d] = 1;
                 else if (i % 5 == 0 ? d == rank - 1 : test_random() % 8 != 0) which[d] = next * lines, lines *= extent[d];
@@ -575,7 +579,8 @@ TEST(led_lines)
             int x = dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at);
             if (i % 3 == 0) x = dync__lb_op(&b, DYNC__P_max, x, dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at), -1);
             if (i % 7 < 3) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_load(&b, LED_BUF(type, DYNC__BUF_IN, columns), dync__kernel_access(k, 0, from)), -1);
-            if (i % 11 == 0) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_cast(&b, at, work), -1);         /* no longer a leader alone */
+            /* no longer a leader alone */
+            if (i % 11 == 0) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_cast(&b, at, work), -1);
             if (i % 13 == 0) dync__lb_store(&b, LED_BUF(DYNC_I64, DYNC__BUF_OUT, n_indices), dync__kernel_access(k, 0, which), at);
             int kinds[] = {DYNC__R_SUM, DYNC__R_SUM, DYNC__R_MAX, DYNC__R_MIN}, out = LED_BUF(type, DYNC__BUF_OUT, more * rows * columns), access = dync__kernel_access(k, 0, to), phases = i % 4;
             for (int p = 0; p < (bag ? 1 : phases); p++) {
@@ -605,12 +610,14 @@ TEST(crossed_loops)
             int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1, long_dim = test_random_int(0, rank - 1);
             int64_t extent[4], elements[4];
             for (int d = 0; d < rank; d++) extent[d] = d == long_dim ? test_random_int(1, 150) : test_random_int(1, rank < 3 ? 150 : 25);
-            if (i % 10 == 1 && rank > 1) {               /* steps of whole pages, by way of a stage */
+            /* steps of whole pages, by way of a stage */
+            if (i % 10 == 1 && rank > 1) {
                 rank = 2;
                 extent[0] = test_random() % 2 ? 1024 : test_random_int(20, 90);
                 extent[1] = extent[0] == 1024 ? test_random_int(20, 160) : 1024;
             }
-            if (i % 5 == 0 && rank > 1) {                /* a few channels beside a long loop, in either order */
+            /* a few channels beside a long loop, in either order */
+            if (i % 5 == 0 && rank > 1) {
                 extent[long_dim] = test_random_int(20, 700);
                 extent[(long_dim + 1) % rank] = test_random_int(2, 14);
             }
@@ -807,7 +814,8 @@ TEST(equal_structures_share_code)
     EXPECT(run_chain(a, 1000) && run_chain(b, 5001) && run_chain(c, 10));
     dync__jit_stats after = dync__jit_read_stats();
     if (dync__tile_isa() > 0) {
-        EXPECT_EQ_INT(after.kernels - before.kernels, 2);        /* ten elements take one vector at once */
+        /* ten elements take one vector at once */
+        EXPECT_EQ_INT(after.kernels - before.kernels, 2);
         EXPECT_EQ_INT(after.shared - before.shared, 1);
     }
     dync__code_free(a);

@@ -18,7 +18,7 @@ static const struct { const char *name; unsigned features; } levels[] = {
 };
 enum { LEVELS = sizeof levels / sizeof levels[0], MOST_CODE = 600000 };
 
-/* ---- what is made --------------------------------------------------------------------------------------------------------------- */
+/* ---- what is made ---------------------------------------------------------------------------- */
 static struct { objdump_code at[4096]; int n; long bytes, all; unsigned features, seen; } made;
 enum { SEEN_YMM = 1, SEEN_ZMM = 2, SEEN_MASK = 4, SEEN_HALF = 8, SEEN_BF16 = 16, SEEN_VNNI = 32, SEEN_FMA = 64, SEEN_WORDS = 128 };
 
@@ -84,7 +84,8 @@ static void keep(const dync__xasm *a)
 
 static void pretend(unsigned features)
 {
-    dync_shutdown();                                   /* code made for another level is not used again */
+    /* code made for another level is not used again */
+    dync_shutdown();
     memset(&made, 0, sizeof made);
     made.features = features;
     dync__cpu_pretend(features ? features | DYNC__CPU_KNOWN : 0);
@@ -102,7 +103,7 @@ static void expect_seen(unsigned seen)
 static unsigned with_halves(unsigned features) { return features & DYNC__CPU_F16C ? SEEN_HALF : 0; }
 static unsigned vectors_of(unsigned features) { return features & DYNC__CPU_AVX512 ? SEEN_ZMM | SEEN_MASK : SEEN_YMM; }
 
-/* ---- random kernels --------------------------------------------------------------------------------------------------------------- */
+/* ---- random kernels -------------------------------------------------------------------------- */
 TEST(random_kernels)
 {
     for (int l = 0; l < LEVELS; l++) {
@@ -122,7 +123,7 @@ TEST(random_kernels)
     }
 }
 
-/* ---- matrix products, transpositions ----------------------------------------------------------------------------------------------- */
+/* ---- matrix products, transpositions --------------------------------------------------------- */
 static void pieces_of(int kind, int type)
 {
     static const int adds[] = {0, DYNC__GT_ADD, DYNC__GT_BIAS};
@@ -132,7 +133,8 @@ static void pieces_of(int kind, int type)
             for (int way = 0; way < sides * n_adds; way++) {
                 int flags = (way % sides ? DYNC__GT_A_ROWS : 0) | adds[way / sides] | (columns % 3 ? 0 : DYNC__GT_HALF);
                 dync__gt_args x = {.k = 64 + rows % 2};
-                bool partly = kind == DYNC__GT_PAIR && columns % lanes && !(made.features & DYNC__CPU_AVX512);    /* in C */
+                /* in C */
+                bool partly = kind == DYNC__GT_PAIR && columns % lanes && !(made.features & DYNC__CPU_AVX512);
                 if (partly || !dync__gt_fits(kind, type, flags, rows, columns)) continue;
                 if (!EXPECT(dync__gt_find(kind, type, flags, rows, columns, &x) != NULL)) printf("  kind %d type %d rows %d columns %d\n", kind, type, rows, columns);
             }
@@ -172,7 +174,7 @@ TEST(matrix_products)
     }
 }
 
-/* ---- whole graphs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- whole graphs ---------------------------------------------------------------------------- */
 static dync_tensor *convolved(dync_tensor *x, dync_tensor *w)
 {
     dync_tensor *y = dync_relu(dync_conv2d(x, w, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1));

@@ -10,7 +10,7 @@ typedef struct variant { const char *name; how how; bool inner; /* inputs have a
 /* What a call made: inputs, then outputs. */
 typedef struct outcome { int n_in, n; dync_tensor *at[MAX_VALUES]; dync__tensor *grad[MAX_TENSORS]; dync_status status; char message[512]; } outcome;
 
-/* ---- the function that is compiled --------------------------------------------------------------------------------------------- */
+/* ---- the function that is compiled ----------------------------------------------------------- */
 /* The call with its tensors replaced, in order, by those of values; how many there are. */
 static int take_tensors(const call *c, dync__arg *args, dync__arg *list, const dync_value *values)
 {
@@ -48,7 +48,7 @@ static dync_value run(const dync_value *values, int n, void *user)
     return dync_tuple_of(n, made);
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- one run --------------------------------------------------------------------------------- */
 static void run_backward(outcome *o, const call *c)
 {
     dync_tensor *loss = NULL;
@@ -96,7 +96,7 @@ static outcome run_once(dync_compiled *f, job *j, const call *c, const variant *
     return o;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 static bool near_enough(const dync__tensor *a, const dync__tensor *b)
 {
     if (a->dtype != b->dtype || a->numel != b->numel || a->lay.ndim != b->lay.ndim) return false;
@@ -147,7 +147,8 @@ static const char *differs(const outcome *a, const outcome *b, int n_params, boo
         if (!same_strides(dync__open(a->at[i]), dync__open(b->at[i]))) return "strides";
     }
     for (int i = 0; i < n_params; i++) {
-        if (!a->grad[i] != !b->grad[i]) {             /* one node stands for several: zeros for nothing are as good */
+        /* one node stands for several: zeros for nothing are as good */
+        if (!a->grad[i] != !b->grad[i]) {
             if (!all_zero(a->grad[i] ? a->grad[i] : b->grad[i])) return "a gradient that is not there";
         } else if (a->grad[i] && !near_enough(a->grad[i], b->grad[i])) {
             return "a gradient";

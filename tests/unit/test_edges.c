@@ -9,7 +9,7 @@ static void check_all(const char *backend)
         DYNC_SCOPE { check_edge(edges[i], backend, false); }
 }
 
-/* ---- what a line cannot say ----------------------------------------------------------------- */
+/* ---- what a line cannot say ------------------------------------------------------------------ */
 
 static dync_tensor *norm0(dync_tensor *x) { return dync_norm(x, 0, DYNC_ALL, false); }
 

@@ -99,7 +99,7 @@ TEST(epilogues_are_found)
         }
 }
 
-/* ---- what is scattered into ------------------------------------------------------------------------------------------------------ */
+/* ---- what is scattered into ------------------------------------------------------------------ */
 
 static dync_tensor *places(int size, dync_dims shape) { return dync_to_dtype(dync_mul(dync_rand(shape), size), DYNC_I64); }
 
@@ -168,7 +168,7 @@ TEST(rows_are_added_in_place)
     }
 }
 
-/* ---- after convolutions ---------------------------------------------------------------------------------------------------------- */
+/* ---- after convolutions ---------------------------------------------------------------------- */
 
 /* x [1, 32, 20, 20], w [32, 32, 3, 3], b [32], r [1, 32, 20, 20] */
 static dync_tensor *conv(dync_tensor *x, dync_tensor *w, dync_tensor *b) { return dync_conv2d(x, w, b, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1); }
@@ -223,7 +223,7 @@ TEST(loops_after_a_convolution_are_its_epilogue)
         }
 }
 
-/* ---- b packed once ------------------------------------------------------------------------------------------------------------- */
+/* ---- b packed once --------------------------------------------------------------------------- */
 
 /* What only a pointwise operator takes of a concatenation is computed part by part: as eager does, in as many kernels as parts. */
 static int joined;

@@ -98,9 +98,11 @@ TEST(options)
 {
     EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, opt_keep, NULL}, false), 11);
     EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, opt_keep, NULL}, true), 12);
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, NULL, NULL}, false), 12);      /* nobody to ask: all are kept */
+    /* nobody to ask: all are kept */
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, NULL, NULL}, false), 12);
     EXPECT_EQ_INT(fused_steps((dync__fuse_options){true, 0, opt_keep, NULL}, false), 22);
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 4, opt_keep, NULL}, true), 22);    /* five instructions are too many */
+    /* five instructions are too many */
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 4, opt_keep, NULL}, true), 22);
 }
 
 /* A chain longer than two windows: x -> x + 1 a thousand times. */

@@ -30,7 +30,7 @@ static int rnd(int n)
     return (int)((rnd_state >> 33) % (uint64_t)n);
 }
 
-/* ---- making programs -------------------------------------------------------------------- */
+/* ---- making programs ------------------------------------------------------------------------- */
 
 static int rnd_dtype(void)
 {
@@ -381,7 +381,7 @@ static void rnd_make(rnd_program *p, uint64_t seed, bool tangles)
     for (int i = DYNC__MAX(0, p->n_bufs - 2); i < p->n_bufs; i++) p->buf[i].keep = true;
 }
 
-/* ---- running them ----------------------------------------------------------------------- */
+/* ---- running them ---------------------------------------------------------------------------- */
 
 static void rnd_fill(const rnd_buf *b, char *data, int number)
 {

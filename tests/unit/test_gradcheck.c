@@ -5,7 +5,7 @@
 #include "op_samples.h"
 #include "tol.h"
 
-/* ---- functions to differentiate ---------------------------------------------------------------------------------------- */
+/* ---- functions to differentiate -------------------------------------------------------------- */
 
 static dync__tensor *weights_of(const dync__tensor *t)      /* fixed numbers of t's shape */
 {
@@ -138,7 +138,7 @@ TEST(gradients_6) { check_some(5, 6); }
 TEST(gradients_7) { check_some(6, 7); }
 TEST(gradients_8) { check_some(7, 8); }
 
-/* ---- symbolic sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- symbolic sizes -------------------------------------------------------------------------- */
 
 /* Every tensor of the call, in order, by fn. */
 static void each_tensor(call *c, void (*fn)(void *user, dync__tensor **), void *user)
@@ -246,7 +246,8 @@ TEST(every_differentiable_row_has_a_sample)
 {
     for (int op = 0; op < DYNC__N_OPS; op++) {
         bool found = false;
-        if (!dync__op_differentiable(op) || op == DYNC__OP_custom_gradient) continue;   /* the user's function: tests/aot/test_rows_a2.c */
+        /* the user's function: tests/aot/test_rows_a2.c */
+        if (!dync__op_differentiable(op) || op == DYNC__OP_custom_gradient) continue;
         for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) found = found || strcmp(samples[i].op, dync__op_info(op)->name) == 0;
         if (!found) printf("    no sample of %s\n", dync__op_info(op)->name);
         EXPECT(found);

@@ -8,7 +8,8 @@ static void expect_file(const char *params, const char *body, const char *result
 {
     dync__str s = {0};
     size_t n;
-    const char *last = params;                           /* the parenthesis stands before the last type */
+    /* the parenthesis stands before the last type */
+    const char *last = params;
     for (const char *p = params; (p = strstr(p, "dync_tensor *")); p++) last = p;
     int before = (int)(strstr(last, "  /*") - params);
     dync__str_addf(&s, "dync_value f(%.*s)%s\n{\n%s    return %s;\n}\n", before, params, params + before, body, result);
@@ -127,7 +128,8 @@ TEST(limits)
     expect_file("dync_tensor *x  /* f32[64, 64] */", mm, "y", false, "more elements than the limit of 1000");
     EXPECT_STATUS(dync_set_limits((dync_limits){.work = -1}), DYNC_ERR_VALUE);
     dync_clear_error();
-    expect_file("dync_tensor *x  /* f32[64, 64] */", mm, "y", false, "more elements than the limit of 1000"); /* unchanged */
+    /* unchanged */
+    expect_file("dync_tensor *x  /* f32[64, 64] */", mm, "y", false, "more elements than the limit of 1000");
 }
 
 /* as_strided of an input reads what lies around it: not in a program that a file brought. */
@@ -210,7 +212,8 @@ TEST(printed_text_is_quoted)
     dync__str_quote_c(&s, "a\"b\\c\n\x7f?" "?/?\xff");
     EXPECT_EQ_STR(dync__str_get(&s), "\"a\\\"b\\\\c\\012\\177?\\?/?\\377\"");
     s.n = 0;
-    dync__graph *g = dync__graph_new("G");               /* a function of the user's, called by an expression */
+    /* a function of the user's, called by an expression */
+    dync__graph *g = dync__graph_new("G");
     dync__info info = {.dtype = DYNC_F32, .alias = -1, .lay = {.ndim = 1, .shape = {2}, .stride = {1}}};
     dync__node *x = dync__graph_placeholder(g, "x", "L['x'] */ int evil; /*", &info);
     dync__arg arg = dync__arg_node(x), list;

@@ -73,7 +73,7 @@ static void arg(layer *l, dync_tensor *t, bool diff)
     l->arg[l->nargs++] = t ? dync__arg_h(t) : dync__arg_none();
 }
 
-/* ---- recurrent layers ---------------------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 static void random_rnn(dync_dtype dtype, double tol)
 {
@@ -132,7 +132,7 @@ TEST(recurrent_modules_compiled)
         }
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* A matrix [B.., rows, width] in one of several layouts. */
 static dync_tensor *heads(int B, int H, int rows, int width, int how)

@@ -51,7 +51,8 @@ TEST(gemm_sizes_and_strides)
         uint64_t r = test_random();
         check_gemm(m, n, k, r & 1, r & 2, r & 4, r & 8, r & 16 ? test_random_int(1, 5) : 0);
     }
-    for (int i = 0; i < 60; i++) {                /* few rows of wide and deep products: whole lines, inner products */
+    /* few rows of wide and deep products: whole lines, inner products */
+    for (int i = 0; i < 60; i++) {
         uint64_t r = test_random();
         check_gemm(test_random_int(1, 5), test_random_int(300, 1200), test_random_int(1, 40), r & 1, r & 2, r & 4, r & 8, r & 16 ? 3 : 0);
         check_gemm(test_random_int(1, 16), test_random_int(1, 50), test_random_int(30, 2200), r & 32, r & 64, r & 128, r & 256, r & 512 ? 3 : 0);
@@ -93,7 +94,8 @@ TEST(gemm_with_negative_and_zero_strides)
             for (int p = 0; p < K; p++) sum += (double)a[(M - 1 - i) * K + K - 1 - p] * (double)b[(K - 1 - p) * N + j];
             EXPECT_NEAR(c[(M - 1 - i) * N + N - 1 - j], sum, 1e-5);
         }
-    dync__gemm_f32(M, N, K, a, 0, 1, b, 0, 1, c, N, 1, false);           /* one row of a, one of b */
+    /* one row of a, one of b */
+    dync__gemm_f32(M, N, K, a, 0, 1, b, 0, 1, c, N, 1, false);
     for (int i = 0; i < M * N; i++) {
         double sum = 0;
         for (int p = 0; p < K; p++) sum += (double)a[p] * (double)b[i % N];
@@ -153,7 +155,8 @@ TEST(gemm_with_packed_b_and_addends)
 {
     for (int i = 0; i < 60; i++) {
         int64_t m = test_random_int(1, i % 5 ? 60 : 400), n = test_random_int(1, 150), k = test_random_int(1, i % 3 ? 80 : 600);
-        bool turned = test_random() % 2, bias = test_random() % 2, column = test_random() % 3 == 0;     /* column: an element for each row */
+        /* column: an element for each row */
+        bool turned = test_random() % 2, bias = test_random() % 2, column = test_random() % 3 == 0;
         float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(n * k) * 4), *d = malloc((size_t)(m * n) * 4), *c = malloc((size_t)(m * n) * 4);
         double *want = malloc((size_t)(m * n) * 8);
         char *packed = malloc((size_t)dync__gemm_packed_bytes(DYNC__GT_F32, n, k));
@@ -303,7 +306,8 @@ static dync__operand operand(int dtype, int ndim, const int64_t *shape, bool per
     int64_t next = 1;
     for (int d = 0; d < ndim; d++) o.lay.shape[d] = shape[d];
     for (int i = ndim - 1; i >= 0; i--) {
-        int d = permuted && ndim >= 2 && i >= ndim - 2 ? 2 * ndim - 3 - i : i;   /* swaps the last two dims */
+        /* swaps the last two dims */
+        int d = permuted && ndim >= 2 && i >= ndim - 2 ? 2 * ndim - 3 - i : i;
         o.lay.stride[d] = next;
         next *= shape[d];
     }
@@ -323,7 +327,8 @@ static void check_matmul(int in, int dtype, int kernel)
     int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9), n = test_random_int(1, 20), k = test_random_int(1, 12);
     int rank = kernel == DYNC__K_addmm ? 2 : test_random_int(2, 4);
     if (rank == 2 && test_random() % 2) m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 50);
-    if (rank == 2 && test_random() % 8 == 0) m = test_random_int(169, 400), n = test_random_int(1, 12), k = test_random_int(1, 16);     /* runs of rows */
+    /* runs of rows */
+    if (rank == 2 && test_random() % 8 == 0) m = test_random_int(169, 400), n = test_random_int(1, 12), k = test_random_int(1, 16);
     int64_t as[4] = {B, C, m, k}, bs[4] = {B, C, k, n}, ys[4] = {B, C, m, n};
     if (test_random() % 3 == 0) bs[0] = bs[1] = 1;
     if (test_random() % 3 == 0) as[0] = 1;
@@ -344,7 +349,8 @@ static void check_matmul(int in, int dtype, int kernel)
     for (int i = 0; i < 4; i++)
         for (int e = 0; e < 8192; e++)
             dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in, in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
-    if (test_random() % 50 == 0) dync_shutdown();             /* what prepare found is gone: the run finds its own */
+    /* what prepare found is gone: the run finds its own */
+    if (test_random() % 50 == 0) dync_shutdown();
     REQUIRE_OK(c.row->run(&c, data, scratch));
     if (c.drop) c.drop(c.state);
     int64_t at[4] = {0}, ia[4], ib[4];
@@ -454,7 +460,8 @@ TEST(batches_of_one_row_become_rows)
     c.operand[0] = operand(DYNC_F32, 3, as, false);
     c.operand[1] = operand(DYNC_F32, 3, bs, false);
     c.operand[2] = operand(DYNC_F32, 3, ys, false);
-    c.operand[0].lay.stride[1] = 1000;                                   /* of a dim of size 1: never used */
+    /* of a dim of size 1: never used */
+    c.operand[0].lay.stride[1] = 1000;
     REQUIRE_OK(c.row->prepare(&c));
     REQUIRE_OK(c.row->run(&c, data, NULL));
     if (c.drop) c.drop(c.state);

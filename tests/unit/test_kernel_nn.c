@@ -63,7 +63,7 @@ static void end(call *k)
     for (int i = 0; i < 4; i++) free(k->data[i]);
 }
 
-/* ---- convolution ---- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 typedef struct sizes { int64_t n, c, h, w, o, kh, kw, oh, ow, a[7]; } sizes;
 
@@ -151,7 +151,8 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     if (bias)
         for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++) want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
     int64_t count = dync__operand_numel(&k.c.operand[last]);
-    EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);    /* small integers: exact */
+    /* small integers: exact */
+    EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);
     free(first), free(second), free(want), free(got);
     end(&k);
 }
@@ -279,7 +280,8 @@ TEST(convolution_in_several_blocks_of_rows)
             add(&k, DYNC_F32, 4, i == 1 ? ys : xs, false);
             add(&k, DYNC_F32, 4, i == 2 ? ys : ws, false);
             add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, false);
-            for (int e = 0; e < ROOM; e++) {                             /* the same for both runs */
+            /* the same for both runs */
+            for (int e = 0; e < ROOM; e++) {
                 ((float *)k.data[0])[e] = (float)(e * 7 % 11 - 5);
                 ((float *)k.data[1])[e] = (float)(e * 5 % 13 - 6);
             }
@@ -299,7 +301,7 @@ TEST(convolution_in_several_blocks_of_rows)
     }
 }
 
-/* ---- pooling ---- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 static void check_pool(bool max, bool nan)
 {
@@ -310,7 +312,8 @@ static void check_pool(bool max, bool nan)
     bool include = test_random() % 2;
     if (ry < 0 || rx < 0) return;
     int64_t oh = ry / sy + 1, ow = rx / sx + 1;
-    bool ceiled = test_random() % 2 && ry % sy && oh * sy < h + py;            /* one more window that starts inside */
+    /* one more window that starts inside */
+    bool ceiled = test_random() % 2 && ry % sy && oh * sy < h + py;
     oh += ceiled;
     int64_t xs[4] = {planes[0], planes[1], h, w}, ys[4] = {planes[0], planes[1], oh, ow};
     call f, b, bare;
@@ -406,11 +409,12 @@ TEST(max_pooling_of_infinities_and_nan)
     EXPECT_NEAR(get(&k, 1, 0, 0, 0, 0), -INFINITY, 0);
     EXPECT_EQ_INT(get(&k, 2, 0, 0, 0, 0), 0);
     EXPECT_NEAR(get(&k, 1, 0, 0, 0, 1), NAN, 0);
-    EXPECT_EQ_INT(get(&k, 2, 0, 0, 0, 1), 6);                            /* the last NaN, as in PyTorch */
+    /* the last NaN, as in PyTorch */
+    EXPECT_EQ_INT(get(&k, 2, 0, 0, 0, 1), 6);
     end(&k);
 }
 
-/* ---- along a dim ---- */
+/* ---- along a dim ----------------------------------------------------------------------------- */
 
 TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 {

@@ -73,7 +73,7 @@ TEST(rounding_is_half_to_even)
     EXPECT(signbit(float2(DYNC__P_trunc, -0.5f, 0)));
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static dync__kernel *parse(dync__arena *arena, const char *text)
 {

@@ -120,7 +120,7 @@ TEST(collapse_merges_what_all_accesses_allow)
                 "kernel f(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n");
 }
 
-/* ---- the builder ------------------------------------------------------------------------------------------------ */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 TEST(builder_shares_and_folds)
 {
@@ -153,7 +153,7 @@ TEST(builder_shares_and_folds)
     dync__arena_free(&arena);
 }
 
-/* ---- random kernels: simplify, collapse and folding change no bit ------------------------------------------------ */
+/* ---- random kernels: simplify, collapse and folding change no bit ---------------------------- */
 
 enum { N = 12, MAX_INSTS = 60 };
 static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BOOL};
@@ -187,7 +187,8 @@ static void add_random(dync__lb *b)
     int prim = test_random_int(0, DYNC__N_PRIMS - 1), type = types[test_random_int(0, 4)], to = type;
     if (!dync__prim_is_pure(prim) || prim == DYNC__P_wrap) return;
     if (prim == DYNC__P_cast) to = types[test_random_int(0, 4)];
-    if (prim == DYNC__P_bitcast) {            /* not the other way: it would show which NaN a NaN is */
+    /* not the other way: it would show which NaN a NaN is */
+    if (prim == DYNC__P_bitcast) {
         if (type != DYNC_I32 && type != DYNC_I64) return;
         to = type == DYNC_I32 ? DYNC_F32 : DYNC_F64;
     }

@@ -157,7 +157,7 @@ TEST(running_out_of_memory_is_survived)
     }
 }
 
-/* ---- check ------------------------------------------------------------------------------------------------ */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 static void expect_fault(const char *head, const char *body, const char *part)
 {

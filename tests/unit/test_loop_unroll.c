@@ -43,9 +43,11 @@ static bool agrees(const random_kernel *g, const dync__kernel *before)
 {
     memory begin = filled(g, NULL, 1), want = filled(g, &begin, 0);
     bool ok = EXPECT_OK(dync__kernel_check(g->k)) && EXPECT_OK(dync__kernel_eval(before, (void **)want.data, 7, 100));
-    for (int isa = -1; isa <= dync__tile_isa() && ok; isa++) {        /* -1: the oracle; 0: the interpreter */
+    /* -1: the oracle; 0: the interpreter */
+    for (int isa = -1; isa <= dync__tile_isa() && ok; isa++) {
         memory got = filled(g, &begin, 0);
-        dync__code *code = isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);       /* all with fma, or none */
+        /* all with fma, or none */
+        dync__code *code = isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);
         ok = EXPECT_OK(isa < 0 ? dync__kernel_eval(g->k, (void **)got.data, 7, 100) : dync__code_run(code, (void **)got.data, 7, 100));
         ok = ok && EXPECT(alike(g, &got, &want, isa < 0 ? "oracle" : isa ? "machine code" : "interpreter"));
         dync__code_free(code);
@@ -89,7 +91,8 @@ TEST(every_reduction)
         for (int t = 0; t < 5; t++)
             for (int kind = DYNC__R_SUM; kind <= DYNC__R_ARGMIN; kind++) {
                 if ((kind == DYNC__R_ANY || kind == DYNC__R_ALL) != (types[t] == DYNC_BOOL)) continue;
-                if (kind == DYNC__R_PROD && types[t] == DYNC_F32 && length > 7) continue;      /* 9 to the 8th rounds: the order shows */
+                /* 9 to the 8th rounds: the order shows */
+                if (kind == DYNC__R_PROD && types[t] == DYNC_F32 && length > 7) continue;
                 random_kernel g = {.elements = {300 * length, 300}};
                 int64_t extent[2] = {300, length}, in[2] = {length, 1}, out[2] = {1, 0};
                 g.k = dync__kernel_new(&g.arena, "reduce", 1, 2, extent);

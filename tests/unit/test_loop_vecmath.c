@@ -95,7 +95,8 @@ static void sample(const function *f, int dtype, bool fast, double limit_ulps)
     apply1(f, dtype, fast, N, narrow ? (void *)x : (void *)xd, narrow ? (void *)y : (void *)yd);
     for (int i = 0; i < N; i++) {
         long double exact = f->ref(narrow ? (long double)x[i] : (long double)xd[i]);
-        if (fast && fabsl(exact) < 0x1p-126L) continue;             /* fast_math may lose subnormal results */
+        /* fast_math may lose subnormal results */
+        if (fast && fabsl(exact) < 0x1p-126L) continue;
         double error = ulps(narrow ? (double)y[i] : yd[i], exact, dtype);
         EXPECT(error >= 0);
         if (error > worst) {
@@ -138,7 +139,8 @@ TEST(special_values)
         apply1(f, DYNC_F32, false, COUNT, xf, y);
         apply1(f, DYNC_F64, false, COUNT, x, yd);
         for (int i = 0; i < COUNT; i++) {
-            if (!dync__has_fma() && fabs(x[i]) > 1e6 && f->limit == 8) continue;     /* no exact products, no huge arguments */
+            /* no exact products, no huge arguments */
+            if (!dync__has_fma() && fabs(x[i]) > 1e6 && f->limit == 8) continue;
             double narrow = ulps((double)y[i], f->ref((long double)xf[i]), DYNC_F32), wide = ulps(yd[i], f->ref((long double)x[i]), DYNC_F64);
             if (narrow < 0 || narrow > 2 || wide < 0 || wide > 2) printf("%s(%g): %g and %g ulp\n", f->name, x[i], narrow, wide);
             EXPECT(narrow >= 0 && narrow <= 2 && wide >= 0 && wide <= 2);

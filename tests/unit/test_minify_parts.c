@@ -51,19 +51,23 @@ static bool passes(dync_dims shape, dync_dtype dtype, double ref, double res, bo
 TEST(the_accuracy_rule)
 {
     dync_dims many = dync_shape(10, 100), few = dync_shape(999);
-    EXPECT(passes(many, DYNC_F32, 0.010, 0.0109, false));            /* allclose: 1e-3 + 1e-3 * 0.0109 */
+    /* allclose: 1e-3 + 1e-3 * 0.0109 */
+    EXPECT(passes(many, DYNC_F32, 0.010, 0.0109, false));
     EXPECT(!passes(many, DYNC_F32, 0.010, 0.0111, false));
     EXPECT(passes(many, DYNC_F32, 0.010, 0.02008, true));            /* RMSE: 2 * 0.01 + 1e-4 */
     EXPECT(!passes(many, DYNC_F32, 0.010, 0.02015, true));
-    EXPECT(passes(few, DYNC_F32, 0.010, 0.03008, true));             /* 3: fewer than 1000 elements */
+    /* 3: fewer than 1000 elements */
+    EXPECT(passes(few, DYNC_F32, 0.010, 0.03008, true));
     EXPECT(!passes(few, DYNC_F32, 0.010, 0.03015, true));
-    EXPECT(passes(dync_shape(50, 50, 1, 1), DYNC_F32, 0.010, 0.03008, true));     /* 3: 1x1 images */
+    /* 3: 1x1 images */
+    EXPECT(passes(dync_shape(50, 50, 1, 1), DYNC_F32, 0.010, 0.03008, true));
     EXPECT(!passes(dync_shape(50, 50, 1, 1), DYNC_F32, 0.010, 0.03015, true));
     EXPECT(!passes(dync_shape(50, 50, 1), DYNC_F32, 0.010, 0.02015, true));
     EXPECT(passes(many, DYNC_BF16, 0.0625, 0.1875, true));           /* 3: bfloat16 */
     EXPECT(!passes(many, DYNC_F32, 0.0625, 0.1875, true));
     EXPECT_OK(dync_config_set("repro_tolerance", "0.02"));
-    EXPECT(passes(many, DYNC_F32, 0.0625, 0.1894, true));            /* 3: tol >= 0.02; 3 * 0.0625 + 0.002 */
+    /* 3: tol >= 0.02; 3 * 0.0625 + 0.002 */
+    EXPECT(passes(many, DYNC_F32, 0.0625, 0.1894, true));
     EXPECT(!passes(many, DYNC_F32, 0.0625, 0.1897, true));
     EXPECT_OK(dync_config_set("repro_tolerance", "0.001"));
     EXPECT(passes(few, DYNC_F32, (double)NAN, (double)NAN, false));
@@ -72,7 +76,8 @@ TEST(the_accuracy_rule)
     EXPECT(passes(few, DYNC_F32, (double)INFINITY, (double)INFINITY, false));
     EXPECT(!passes(few, DYNC_F32, (double)INFINITY, (double)-INFINITY, false));
     EXPECT(!passes(few, DYNC_F32, 1, (double)INFINITY, true));
-    EXPECT(passes(few, DYNC_I64, 10000, 10001, false));              /* integers by the same rule, as torch.allclose has it */
+    /* integers by the same rule, as torch.allclose has it */
+    EXPECT(passes(few, DYNC_I64, 10000, 10001, false));
     EXPECT(!passes(few, DYNC_I64, 100, 101, false));
     EXPECT_OK(dync_config_set("repro_ignore_non_fp", "1"));
     EXPECT(passes(few, DYNC_BOOL, 0, 1, false));
@@ -121,7 +126,8 @@ TEST(edits)
     REQUIRE(h != NULL);
     EXPECT_OK(dync__graph_check(h));
     EXPECT_OK(dync__graph_check_types(h, NULL));
-    EXPECT_EQ_INT(h->n_inputs, 2);                                   /* the two items: what they were of and its inputs are gone */
+    /* the two items: what they were of and its inputs are gone */
+    EXPECT_EQ_INT(h->n_inputs, 2);
     EXPECT_EQ_INT(h->node.n, 7);
     dync__graph_unref(h);
     dync__graph_unref(copy);

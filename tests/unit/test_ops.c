@@ -5,7 +5,7 @@
 #include "sample_lines.h"
 #include "../ops/samples.c"
 
-/* ---- running one sample ------------------------------------------------------------------------------------------------ */
+/* ---- running one sample ---------------------------------------------------------------------- */
 
 /* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the status counts. */
 static int run_sample(const char *line, int fail_at, dync_status *got)
@@ -67,7 +67,8 @@ TEST(samples_agree_with_pytorch)
             if (op >= 0) sampled[op] = true;
         }
     }
-    sampled[DYNC__OP_custom_gradient] = true;          /* needs a function of the user's: tests/aot/test_rows_a2.c */
+    /* needs a function of the user's: tests/aot/test_rows_a2.c */
+    sampled[DYNC__OP_custom_gradient] = true;
     for (int op = 0; op < DYNC__N_OPS; op++)
         if (!sampled[op] && !(dync__op_info(op)->flags & DYNC__OP_OPAQUE)) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
 }
@@ -83,7 +84,8 @@ TEST(memory_may_run_out_anywhere)
         if (op == last) continue;
         last = op;
         dync__op_state *s = dync__tls.op_state;
-        for (int nth = 1, good = 0; good < 3; nth++) {          /* a cache that cannot grow is no failure */
+        /* a cache that cannot grow is no failure */
+        for (int nth = 1, good = 0; good < 3; nth++) {
             if (s) dync__eager_forget(s);
             int64_t live = dync__live_tensors();
             run_sample(ops_samples[i], nth, &status);
@@ -93,7 +95,7 @@ TEST(memory_may_run_out_anywhere)
     }
 }
 
-/* ---- the table itself --------------------------------------------------------------------------------------------------- */
+/* ---- the table itself ------------------------------------------------------------------------ */
 
 TEST(rows_are_complete)
 {
@@ -145,7 +147,7 @@ TEST(promotion_agrees_with_pytorch)
     }
 }
 
-/* ---- fake and META tensors, the handler stack ------------------------------------------------------------------------------- */
+/* ---- fake and META tensors, the handler stack ------------------------------------------------ */
 
 TEST(fake_tensors_get_what_real_ones_would)
 {

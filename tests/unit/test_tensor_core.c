@@ -15,7 +15,7 @@ static dync__tensor *make(int64_t n)
 
 static dync_tensor *give(int64_t n) { return dync__give(make(n)); }
 
-/* ---- handles ---- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 TEST(handles_open_and_go_stale)
 {
@@ -145,7 +145,7 @@ TEST(copies_of_strided_tensors)
     dync__unref(t);
 }
 
-/* ---- scopes ---- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 TEST(scopes_release)
 {
@@ -239,7 +239,8 @@ TEST(retain_and_release)
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     dync_clear_error();
     dync_tensor *in_scope = give(2);
-    dync_release(in_scope);                               /* never retained: an error, and the scope still owns it */
+    /* never retained: an error, and the scope still owns it */
+    dync_release(in_scope);
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     EXPECT(dync__peek(in_scope));
     dync_clear_error();
@@ -275,7 +276,7 @@ TEST(keep_moves_the_result_only)
     EXPECT(!s.open);
 }
 
-/* ---- lists and values ---- */
+/* ---- lists and values ------------------------------------------------------------------------ */
 
 TEST(lists_hold_their_items)
 {
@@ -363,7 +364,7 @@ TEST(metadata)
     dync__observe_hook = NULL;
 }
 
-/* ---- the library as a whole ---- */
+/* ---- the library as a whole ------------------------------------------------------------------ */
 
 TEST(init_once_and_first)
 {
@@ -489,7 +490,8 @@ TEST(failing_allocations)
                 break;
             }
             EXPECT_STATUS(dync_error(), DYNC_ERR_MEMORY);
-            dync__scope_end_all();                        /* a scope that could not begin left its tensors to the root */
+            /* a scope that could not begin left its tensors to the root */
+            dync__scope_end_all();
             EXPECT_EQ_INT(dync_memory_stats().live_tensors, 0);
             dync_shutdown();
             REQUIRE(!dync__mem_in_use() && n < 100);

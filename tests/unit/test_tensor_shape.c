@@ -7,7 +7,7 @@
 
 static void silent(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
 
-/* ---- dtypes ---- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 TEST(promotion_table)
 {
@@ -82,13 +82,14 @@ TEST(elements)
     EXPECT_EQ_INT(dync__load_i64(p, DYNC_BOOL), 1);
     dync__store_f64(p, DYNC_F16, 65504.0);
     EXPECT(dync__load_f64(p, DYNC_F16) == 65504.0 && dync__load_i64(p, DYNC_F16) == 65504);
-    dync__store_f64(p, DYNC_F16, 1.0 + 0.00048828125 + 1e-12);       /* one rounding: two would give the tie's even neighbour */
+    /* one rounding: two would give the tie's even neighbour */
+    dync__store_f64(p, DYNC_F16, 1.0 + 0.00048828125 + 1e-12);
     EXPECT(dync__load_f64(p, DYNC_F16) == 1.0009765625);
     dync__store_f64(p, DYNC_BF16, -(1.0 + 0.00390625 + 1e-12));
     EXPECT(dync__load_f64(p, DYNC_BF16) == -1.0078125);
 }
 
-/* ---- layouts ---- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static dync__layout strided(int ndim, const int64_t *shape, const int64_t *stride)
 {
@@ -192,7 +193,8 @@ TEST(broadcasting)
     EXPECT_EQ_STR(dync_error_message(), "shapes [2, 3] and [4] do not broadcast");
     dync_clear_error();
     out[0] = out[1] = 0;
-    int64_t own[DYNC_MAX_DIMS] = {3};                    /* the result may stand where an operand stood */
+    /* the result may stand where an operand stood */
+    int64_t own[DYNC_MAX_DIMS] = {3};
     EXPECT_OK(dync__broadcast(1, own, 2, DIMS(2, 1), &n, own));
     EXPECT_EQ_STR(text_of(n, own), "[2, 3]");
 }

@@ -172,7 +172,8 @@ TEST(every_part_runs_once_whoever_is_late)
     for (int round = 0; round < 3000; round++) {
         int32_t times[40] = {0};
         int n = 2 + round % 38;
-        if (round % 500 == 499) for (uint64_t until = dync__now_ns() + 2000000; dync__now_ns() < until;) dync__pause(40);   /* they sleep */
+        /* they sleep */
+        if (round % 500 == 499) for (uint64_t until = dync__now_ns() + 2000000; dync__now_ns() < until;) dync__pause(40);
         dync__pool_run(count, times, n);
         for (int i = 0; i < n; i++)
             if (!EXPECT(times[i] == 1)) return;

@@ -16,7 +16,7 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1:max_allocation_size_mb=48:detect_leaks=0"; }
 #endif
 
-/* ---- what is called, for the report of a crash -------------------------------------------------------- */
+/* ---- what is called, for the report of a crash ----------------------------------------------- */
 static char text[TEXT];
 static size_t length;
 static void say(const char *format, ...)
@@ -36,7 +36,7 @@ static void crashed(int number)
     raise(number);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------- */
 typedef struct case_data { guarded memory[64]; int n; } case_data;
 static case_data pages;
 
@@ -118,7 +118,7 @@ static dync_tensor *a_tensor(int rank)
     }
 }
 
-/* ---- values --------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 static int64_t an_int(void)
 {
     static const int64_t wild[] = {INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, (int64_t)1 << 40, -((int64_t)1 << 40), 1000000, -100, 255, 1 << 16};
@@ -192,7 +192,7 @@ static dync_value fitting(const dync__param *p)
     }
 }
 
-/* ---- cases ---------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 static dync_value by_name(const dync_value *args, int nargs, void *name) { return dync_op_call_values(name, nargs, args); }
 
 static dync_status expected_error(dync_status s)
@@ -252,7 +252,8 @@ static void wild(bool compiled, int count)
     signal(SIGALRM, crashed);
     signal(SIGILL, crashed);
 #if !defined(__SANITIZE_ADDRESS__)
-    buffer = malloc(BUFFER);                        /* so that a size of 2^31 is out of memory and not the machine's end */
+    /* so that a size of 2^31 is out of memory and not the machine's end */
+    buffer = malloc(BUFFER);
     REQUIRE(buffer != NULL);
     EXPECT_OK(dync_init((dync_init_options){.memory = buffer, .memory_size = BUFFER, .threads = 1}));
 #endif

@@ -10,9 +10,10 @@
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- kernels --------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
-typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc; /* one reduction under way */
+/* one reduction under way */
+typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc;
 
 typedef struct dync__eval_run {
     const dync__kernel *k;
@@ -48,7 +49,8 @@ static dync__scalar dync__eval_load(const char *p, int dtype)
 {
     int type = dync__dtype_info(dtype)->compute;
     float x;
-    if (dtype == DYNC_F32) {             /* as bits: a detour through double would quiet a signalling NaN */
+    /* as bits: a detour through double would quiet a signalling NaN */
+    if (dtype == DYNC_F32) {
         memcpy(&x, p, sizeof x);
         return dync__eval_f32(x);
     }
@@ -77,7 +79,7 @@ static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst 
     return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
 }
 
-/* ---- reductions: begin, one step per inner index, end -------------------------------------------------------- */
+/* ---- reductions: begin, one step per inner index, end ---------------------------------------- */
 
 static int dync__eval_operand_type(const dync__kernel *k, const dync__inst *in)
 {
@@ -158,7 +160,7 @@ static dync__scalar dync__eval_acc_end(const dync__eval_acc *acc, int kind, int 
     return type == DYNC_F32 ? dync__eval_f32((float)sum) : dync__eval_f64(sum);
 }
 
-/* ---- one index, one section, one row --------------------------------------------------------------------------- */
+/* ---- one index, one section, one row --------------------------------------------------------- */
 
 static dync__scalar dync__eval_arg(const dync__eval_run *r, const dync__inst *user, int i)
 {

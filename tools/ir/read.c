@@ -8,7 +8,7 @@
 static bool dync__text_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool dync__text_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* ---- parsing: a cursor that holds its first error ----------------------------------------------------- */
+/* ---- parsing: a cursor that holds its first error -------------------------------------------- */
 
 typedef struct dync__text_reader {
     dync__arena *arena;
@@ -297,7 +297,9 @@ static void dync__text_read_inst(dync__text_reader *r, int section)
     if (r->failed) return;
     in.prim = (uint8_t)prim;
     in.section = (int16_t)section;
-    if (dync__inst_has_value(&in) != (number >= 0)) dync__text_fail(r, "v<number> = before a value, nothing before a store");
+    if (dync__inst_has_value(&in) != (number >= 0)) dync__text_fail(r, "v<number> = before a "
+                                                                       "value, nothing before a "
+                                                                       "store");
     dync__text_read_suffix(r, &in, suffix);
     bool memory = prim == DYNC__P_load || prim == DYNC__P_loadx || prim == DYNC__P_store || prim == DYNC__P_storex;
     if (memory) in.buf = dync__text_read_buf(r);

@@ -33,7 +33,8 @@ static void board_fault(void)
 
 void board_reset(void)
 {
-    volatile uint32_t *const cpacr = (volatile uint32_t *)0xe000ed88;      /* coprocessor access: FPU on */
+    /* coprocessor access: FPU on */
+    volatile uint32_t *const cpacr = (volatile uint32_t *)0xe000ed88;
     const uint32_t *from = board_data_load;
     *cpacr |= 0xfu << 20;
     __asm__ volatile("dsb\nisb");
