@@ -1,5 +1,6 @@
 /* Generated from src/dync_cuda.in.h by tools/amalgamate.c; edit src/ and run `make headers`. */
-/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate inlines this list into dync_cuda.h. */
+/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate
+ * inlines this list into dync_cuda.h. */
 #ifndef DYNC_CUDA_H
 #define DYNC_CUDA_H
 #ifndef DYNC_H
@@ -7,7 +8,8 @@
 #endif
 
 /* ==== cuda/public.h ================================================================================ */
-/* ==== dync_cuda.h: tensors on NVIDIA GPUs, with nothing but the CUDA runtime ==============================================================
+/* ==== dync_cuda.h: tensors on NVIDIA GPUs, with nothing but the CUDA runtime
+ * ==============================================================
  *
  *   #define DYNC_IMPLEMENTATION
  *   #define DYNC_CUDA_IMPLEMENTATION        in one C file, the same for both
@@ -16,13 +18,17 @@
  *
  *   cc -O2 program.c -lcudart -lm -pthread
  *
- * Nothing has to be called: dync_to_device(x, DYNC_CUDA), .device = DYNC_CUDA in a factory and every operator work from then on, eager and
- * compiled, with the same random numbers as on the CPU. DYNC_CUDA_AT(1) is the second device. dync.h makes the kernels' text (PTX), the driver
- * the machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from CUDA 12.8 on.
- * Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the runtime's own words, and CPU work goes on.
+ * Nothing has to be called: dync_to_device(x, DYNC_CUDA), .device = DYNC_CUDA in a factory and
+ * every operator work from then on, eager and compiled, with the same random numbers as on the CPU.
+ * DYNC_CUDA_AT(1) is the second device. dync.h makes the kernels' text (PTX), the driver the
+ * machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from
+ * CUDA 12.8 on. Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the
+ * runtime's own words, and CPU work goes on.
  *
- * Work is put on the thread's current stream of a device, the default one unless dync_cuda_stream_use chose another, and runs behind the
- * caller's back; reading a value (dync_item, dync_print, dync_to_device to the CPU) waits for it. Errors of kernels show at such a place. */
+ * Work is put on the thread's current stream of a device, the default one unless
+ * dync_cuda_stream_use chose another, and runs behind the caller's back; reading a value
+ * (dync_item, dync_print, dync_to_device to the CPU) waits for it. Errors of kernels show at such a
+ * place. */
 #ifndef DYNC__CUDA_PUBLIC_H
 #define DYNC__CUDA_PUBLIC_H
 #if defined(__cplusplus)
@@ -31,7 +37,8 @@ extern "C" {
 typedef struct dync_cuda_stream dync_cuda_stream;
 typedef struct dync_cuda_event dync_cuda_event;
 
-/* dync_cuda_device_count: devices that can be used; 0 without one, which is no error. dync_cuda_reason: why it is 0, in the runtime's words; "" else. */
+/* dync_cuda_device_count: devices that can be used; 0 without one, which is no error.
+ * dync_cuda_reason: why it is 0, in the runtime's words; "" else. */
 DYNC_API int dync_cuda_device_count(void);
 DYNC_API const char *dync_cuda_reason(void);
 /* dync_cuda_synchronize: waits for all work of a device and reports its errors.
@@ -39,24 +46,26 @@ DYNC_API const char *dync_cuda_reason(void);
 DYNC_API dync_status dync_cuda_synchronize(int device);
 
 /* Memory. Blocks that tensors give back are kept and used again by the same stream.
- *   allocated  bytes in tensors   reserved  bytes taken from the driver   blocks_made, blocks_freed  calls of cudaMalloc and cudaFree
- *   reused     allocations that a kept block served */
+ *   allocated  bytes in tensors   reserved  bytes taken from the driver   blocks_made, blocks_freed
+ * calls of cudaMalloc and cudaFree reused     allocations that a kept block served */
 typedef struct dync_cuda_memory {
     int64_t allocated, allocated_peak, reserved, reserved_peak, blocks_made, blocks_freed, reused;
 } dync_cuda_memory;
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int device);
 /* Gives kept blocks back to the driver; waits for the device. */
 DYNC_API void dync_cuda_empty_cache(int device);
-/* Copies of t: in page-locked main memory; on a device (or DYNC_CPU) without waiting. The source must not change, nor the copy in main
- * memory be read, before the stream has come to it. Only between page-locked and device memory is such a copy truly asynchronous. */
+/* Copies of t: in page-locked main memory; on a device (or DYNC_CPU) without waiting. The source
+ * must not change, nor the copy in main memory be read, before the stream has come to it. Only
+ * between page-locked and device memory is such a copy truly asynchronous. */
 DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *t);
 DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *t, dync_device device);
 /* The address of t's first element on its device; NULL and an error for other tensors. */
 DYNC_API void *dync_cuda_data(dync_tensor *t);
 
-/* Streams and events belong to the caller. A tensor may be freed or used on another stream than the one it was made on only after the two
- * were ordered (dync_cuda_stream_wait). dync_cuda_stream_use: the stream of this thread for its device from now on, NULL and the device: the
- * default one; returns the one before. dync_cuda_stream_handle: the cudaStream_t, for other libraries. */
+/* Streams and events belong to the caller. A tensor may be freed or used on another stream than the
+ * one it was made on only after the two were ordered (dync_cuda_stream_wait). dync_cuda_stream_use:
+ * the stream of this thread for its device from now on, NULL and the device: the default one;
+ * returns the one before. dync_cuda_stream_handle: the cudaStream_t, for other libraries. */
 DYNC_API dync_cuda_stream *dync_cuda_stream_new(int device);
 DYNC_API void dync_cuda_stream_free(dync_cuda_stream *);
 DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *, int device);
@@ -70,19 +79,26 @@ DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
 /* NaN and an error where one was not recorded */
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end);
-/* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on, for later processes with the same GPU and driver;
- * NULL: no longer. Off unless asked for, here or by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written anew;
- * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
- *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
+/* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on,
+ * for later processes with the same GPU and driver; NULL: no longer. Off unless asked for, here or
+ * by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written
+ * anew; where the folder cannot be written nothing is kept. The driver has a cache of its own
+ * (CUDA_CACHE_PATH), which this one does not need. errors  DYNC_ERR_IO: the folder cannot be made
+ * thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
-/* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's forward) may round their operands to 10 bits behind the
- * point and run on tensor cores, several times as fast; sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
- * that were recorded keep what they have.
+/* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's
+ * forward) may round their operands to 10 bits behind the point and run on tensor cores, several
+ * times as fast; sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is.
+ * Holds from the next call on, for compiled functions too; graphs that were recorded keep what they
+ * have.
  *   ->      what it was      thread  any */
 DYNC_API bool dync_cuda_allow_tf32(bool allow);
-/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, steps that the GPU has no kernel for and that
- * ran on the CPU, on copies (DYNC_LOG=perf names them), and how many of the texts loaded came as images from dync_cuda_cache's folder. */
-typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps, images; } dync_cuda_counters;
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, steps
+ * that the GPU has no kernel for and that ran on the CPU, on copies (DYNC_LOG=perf names them), and
+ * how many of the texts loaded came as images from dync_cuda_cache's folder. */
+typedef struct dync_cuda_counters {
+    int64_t launches, loads, recordings, replays, host_steps, images;
+} dync_cuda_counters;
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }
@@ -98,8 +114,9 @@ DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 DYNC__LEVELS_BEGIN
 
 /* ==== cuda/rt.h ==================================================================================== */
-/* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these declarations of the same functions.
- * Before everything else of cuda/. Source: CUDA Runtime API 12.8, 13.0. */
+/* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these
+ * declarations of the same functions. Before everything else of cuda/. Source: CUDA Runtime
+ * API 12.8, 13.0. */
 #ifndef DYNC__CUDA_RT_H
 #define DYNC__CUDA_RT_H
 #if defined(__CUDA_RUNTIME_API_H__)
@@ -122,10 +139,14 @@ typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef struct CUlib_st *cudaLibrary_t;
 typedef struct CUkern_st *cudaKernel_t;
-typedef struct dim3 { unsigned int x, y, z; } dim3;
+typedef struct dim3 {
+    unsigned int x, y, z;
+} dim3;
 extern cudaError_t cudaGetDeviceCount(int *count);
 extern cudaError_t cudaDriverGetVersion(int *version);
-extern cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned int version, unsigned long long flags, int *found);
+extern cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
+                                                    unsigned int version, unsigned long long flags,
+                                                    int *found);
 extern cudaError_t cudaSetDevice(int device);
 extern cudaError_t cudaDeviceGetAttribute(int *value, int attr, int device);
 extern cudaError_t cudaDeviceSynchronize(void);
@@ -136,8 +157,10 @@ extern cudaError_t cudaMalloc(void **p, size_t n);
 extern cudaError_t cudaFree(void *p);
 extern cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags);
 extern cudaError_t cudaFreeHost(void *p);
-extern cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind, cudaStream_t stream);
-extern cudaError_t cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t n, cudaStream_t stream);
+extern cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind,
+                                   cudaStream_t stream);
+extern cudaError_t cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t n,
+                                       cudaStream_t stream);
 extern cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 extern cudaError_t cudaStreamDestroy(cudaStream_t stream);
 extern cudaError_t cudaStreamSynchronize(cudaStream_t stream);
@@ -147,58 +170,72 @@ extern cudaError_t cudaEventDestroy(cudaEvent_t event);
 extern cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 extern cudaError_t cudaEventSynchronize(cudaEvent_t event);
 extern cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
-extern cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *jit_options, void **jit_values, unsigned int n_jit,
-                                       void *options, void **values, unsigned int n);
+extern cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *jit_options,
+                                       void **jit_values, unsigned int n_jit, void *options,
+                                       void **values, unsigned int n);
 extern cudaError_t cudaLibraryUnload(cudaLibrary_t library);
-extern cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name);
-extern cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared_bytes, cudaStream_t stream);
+extern cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library,
+                                        const char *name);
+extern cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,
+                                    size_t shared_bytes, cudaStream_t stream);
 extern cudaError_t cudaFuncSetAttribute(const void *function, int attr, int value);
 extern cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
 extern cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
-extern cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
+extern cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                                 unsigned long long flags);
 extern cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 extern cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #endif
 /* Enumerators by number, which both forms take. */
 #define DYNC__CU_OUT_OF_MEMORY 2
-#define DYNC__CU_OLD_DRIVER 35            /* cudaErrorInsufficientDriver: or there is none */
-#define DYNC__CU_COPY_DEFAULT 4          /* cudaMemcpyDefault: the addresses tell */
+#define DYNC__CU_OLD_DRIVER 35  /* cudaErrorInsufficientDriver: or there is none */
+#define DYNC__CU_COPY_DEFAULT 4 /* cudaMemcpyDefault: the addresses tell */
 #define DYNC__CU_NON_BLOCKING 1
 #define DYNC__CU_CAPTURE_RELAXED 2
-#define DYNC__CU_ATTR_UNITS 16           /* cudaDevAttrMultiProcessorCount */
+#define DYNC__CU_ATTR_UNITS 16 /* cudaDevAttrMultiProcessorCount */
 #define DYNC__CU_ATTR_MAJOR 75
 #define DYNC__CU_ATTR_MINOR 76
-#define DYNC__CU_FUNC_SHARED 8           /* cudaFuncAttributeMaxDynamicSharedMemorySize */
+#define DYNC__CU_FUNC_SHARED 8 /* cudaFuncAttributeMaxDynamicSharedMemorySize */
 #define DYNC__CU_JIT_ERROR_LOG 5
 #define DYNC__CU_JIT_ERROR_LOG_BYTES 6
 #endif
 
 /* ==== cuda/ptx.h =================================================================================== */
-/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
- * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
+/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c
+ * holds the text builder and the whole kernel, ptx_prim.c the primitives, ptx_mem.c addresses,
+ * loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
  * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
- * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
- * row and all threads of the grid. A kernel with few rows and long ones is split over blocks: each phase is a launch that joins what the phases before
- * left in scratch memory and leaves its own partial results there; row code stores in a last one. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+ * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory
+ * access moves. A pointwise kernel is one row and all threads of the grid. A kernel with few rows
+ * and long ones is split over blocks: each phase is a launch that joins what the phases before left
+ * in scratch memory and leaves its own partial results there; row code stores in a last one.
+ * Registers are named after values: %mul7_2 is value 7 in lane 2. */
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 6, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
+enum {
+    DYNC__PTX_LAUNCHES = 6,
+    DYNC__PTX_MAPS = 4,
+    DYNC__PTX_CHECKS = 16,
+    DYNC__PTX_BLOCK = 256,
+    DYNC__PTX_LANES = 64,
+    DYNC__PTX_TURNED = 6
+};
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
-    int mode, vec, groups;               /* groups: of lanes per thread and turn */
-    int64_t threads;                     /* T; 0: the whole grid */
+    int mode, vec, groups; /* groups: of lanes per thread and turn */
+    int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
-    int64_t turns;                       /* of the loop over the row; 1: straight code, values stay in registers */
-    int64_t splits, chunk;               /* of the row over blocks; inner indices of each */
+    int64_t turns; /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
-    bool wide;                           /* indices need 64 bits */
-    bool guarded;                        /* a turn may reach past the row's end */
-    int side, across;                    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool wide;        /* indices need 64 bits */
+    bool guarded;     /* a turn may reach past the row's end */
+    int side, across; /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
     int64_t blocks;
 } dync__ptx_shape;
 
@@ -206,15 +243,20 @@ typedef struct dync__ptx_launch {
     char entry[96];
     int64_t grid[3];
     int block, shared_bytes;
-    int64_t steps;                       /* launched so often, the number of the launch being one more parameter; 0: once */
+    int64_t
+        steps; /* launched so often, the number of the launch being one more parameter; 0: once */
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
-typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
-/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]". Sizes and boxes in elements, the innermost first,
- * strides in bytes from the second on. type, swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
+typedef struct dync__ptx_check {
+    int buf, align;
+    int64_t offset;
+} dync__ptx_check;
+/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]".
+ * Sizes and boxes in elements, the innermost first, strides in bytes from the second on. type,
+ * swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
 typedef struct dync__ptx_map {
     int buf, type, rank, swizzle;
-    int64_t offset;                      /* bytes into the buffer */
+    int64_t offset; /* bytes into the buffer */
     uint64_t size[5], stride[4];
     uint32_t box[5];
 } dync__ptx_map;
@@ -228,22 +270,30 @@ typedef struct dync__ptx_text {
     bool random, is_vector;
 } dync__ptx_text;
 
-typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+typedef struct dync__ptx_address {
+    int buf, access, group, at;
+    char reg[24];
+} dync__ptx_address;
 /* An access through shared memory: its place there, elements of one access of global memory. */
-typedef struct dync__ptx_turned { int buf, access, width, at; bool out; } dync__ptx_turned;
+typedef struct dync__ptx_turned {
+    int buf, access, width, at;
+    bool out;
+} dync__ptx_turned;
 typedef struct dync__ptx {
-    dync__str body, regs;                /* statements; declarations */
+    dync__str body, regs; /* statements; declarations */
     const dync__kernel *k;
     const bool *host;
     dync__ptx_shape shape;
-    int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage;          /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
-    char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
-    const char *index;                   /* "u32" or "u64": type of linear indices */
-    uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
-    int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
-    int32_t *paired;                     /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
-    int block;                           /* number of the block being emitted */
+    int vec, groups; /* of what is being emitted: the tail of a flat kernel has one lane */
+    int n_phases, phase, stage; /* phase being emitted; stage: 1 a phase of a split kernel, 2 its
+                                   row code, 0 not split */
+    char copy;                  /* suffix that tells the tail's registers from the others; 0 none */
+    const char *index;          /* "u32" or "u64": type of linear indices */
+    uint8_t *needed, *uniform;  /* by instruction; uniform 1: within a group, 2: within the row */
+    int32_t *where; /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t
+        *paired; /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    int block;   /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
     DYNC__VEC(dync__ptx_address) address;
@@ -253,11 +303,12 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
-    int raw;                             /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that is made values */
-    int taken;                           /* number of the store that is not done, + 1: its value is asked for; 0 none */
-    int most;                            /* neighbours of a group, at most; 0: as may be */
-    bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
-    char name[16][40];                   /* operands under way */
+    int raw; /* of a piece in two steps: 1 loads leave what they read in registers named after them,
+                2 that is made values */
+    int taken;     /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int most;      /* neighbours of a group, at most; 0: as may be */
+    bool in_place; /* a buffer is read and written: threads past the last row may not even read */
+    char name[16][40]; /* operands under way */
     int next_name;
 } dync__ptx;
 
@@ -274,7 +325,7 @@ DYNC__FN const char *dync__ptx_type(int compute_type);
 DYNC__FN const char *dync__ptx_bits(int compute_type);
 /* register or immediate of a value; emits it again where it is not at hand */
 DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);
-DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane); /* never an immediate */
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
 /* declares and names the register of a value */
 DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
@@ -282,21 +333,28 @@ DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
 DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
-DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
+DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in)
+{
+    return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT;
+}
 /* nothing where nothing is written in place */
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
 /* lanes it is computed in: 1 where it is uniform in the row */
 DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
 /* the lane that holds its value for this one */
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);
-/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or
+ * DYNC_ERR_UNSUPPORTED. */
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units,
+                                      bool scalar, dync__ptx_text *out);
 /* everything of one section */
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
-DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *,
+                                    const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
-/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later the values, `vec` of them. load gives what value asks for. */
+/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later
+ * the values, `vec` of them. load gives what value asks for. */
 DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
 DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
@@ -321,7 +379,8 @@ DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 /* reg += coordinate * by, in 64 bits */
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate,
+                                   int64_t by);
 /* ---- ptx_half.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
@@ -333,7 +392,8 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
 /* number in p->turned, or -1 */
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
 /* address in shared memory */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out,
+                                     size_t cap);
 /* the statements of a kernel that runs in squares */
 DYNC__FN void dync__ptx_turn(dync__ptx *);
 /* ---- ptx_reduce.c ---------------------------------------------------------------------------- */
@@ -351,21 +411,24 @@ DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
 #endif
 
 /* ==== cuda/cuda.h ================================================================================== */
-/* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
- * copies; image.c: compiled images in files; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
+/* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices,
+ * errors, streams; memory.c: the allocator and copies; image.c: compiled images in files; launch.c:
+ * code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
 #ifndef DYNC__CUDA_CUDA_H
 #define DYNC__CUDA_CUDA_H
 
 enum { DYNC__CUDA_DEVICES = 16 };
 /* a device: multiprocessors, compute capability */
-typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;
+typedef struct dync__cuda_unit {
+    int units, major, minor;
+} dync__cuda_unit;
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 DYNC__FN int dync__cuda_count(void);
-DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
+DYNC__FN const char *dync__cuda_why(void); /* there is none; "" */
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
 DYNC__FN dync_status dync__cuda_known(int device);
-DYNC__FN int dync__cuda_driver(void);                                    /* 13000: CUDA 13.0 */
+DYNC__FN int dync__cuda_driver(void); /* 13000: CUDA 13.0 */
 /* A function of the driver by name, as of that version; NULL: it has none. */
 typedef void (*dync__cuda_function)(void);
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version);
@@ -375,23 +438,36 @@ DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
 DYNC__FN dync_status dync__cuda_enter(int device);
 /* current in this thread */
 DYNC__FN cudaStream_t dync__cuda_stream(int device);
-struct dync_cuda_stream { int device; cudaStream_t stream; };
-struct dync_cuda_event { int device; cudaEvent_t event; };
+struct dync_cuda_stream {
+    int device;
+    cudaStream_t stream;
+};
+struct dync_cuda_event {
+    int device;
+    cudaEvent_t event;
+};
 /* A graph being recorded by this thread: memory given back meanwhile is kept for it. */
-typedef struct dync__cuda_kept { int device; void *p; size_t n; } dync__cuda_kept;
+typedef struct dync__cuda_kept {
+    int device;
+    void *p;
+    size_t n;
+} dync__cuda_kept;
 typedef struct dync__cuda_recording {
     cudaStream_t stream;
     int device;
     DYNC__VEC(dync__cuda_kept) kept;
-    void *rng;                           /* {seed, offset} on the device */
+    void *rng; /* {seed, offset} on the device */
     uint64_t rng_first;
-    bool failed, left;                   /* left: a step went to the CPU, which no graph can record */
+    bool failed, left; /* left: a step went to the CPU, which no graph can record */
 } dync__cuda_recording;
-typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES]; dync__cuda_recording *recording; } dync__cuda_thread;
+typedef struct dync__cuda_thread {
+    dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
+    dync__cuda_recording *recording;
+} dync__cuda_thread;
 #if defined(DYNC__SPLIT)
 extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
 extern dync_cuda_counters dync__cuda_counters;
-extern int dync__cuda_tf32;              /* dync_cuda_allow_tf32 */
+extern int dync__cuda_tf32; /* dync_cuda_allow_tf32 */
 #else
 static DYNC__TLS dync__cuda_thread dync__cuda_tls;
 static dync_cuda_counters dync__cuda_counters;
@@ -406,9 +482,11 @@ DYNC__FN void dync__cuda_install(void);
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
 /* DYNC_CPU: page-locked memory */
 DYNC__FN void dync__cuda_free(int device, void *p, size_t n);
-DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src,
+                                     size_t n);
 /* does not wait */
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n);
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device,
+                                           const void *src, size_t n);
 DYNC__FN void *dync__cuda_alloc_pinned(size_t n);
 DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
 /* kept blocks go back to the driver */
@@ -418,41 +496,66 @@ DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 /* ---- image.c: compiled images in files ------------------------------------------------------- */
 /* NULL, "": none are kept */
 DYNC__FN dync_status dync__cuda_images_in(const char *folder);
-/* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
+/* Loads the image of a text for the device, from its file or made now. False: none are kept, or it
+ * was not to be; no error then. */
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
-/* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
- * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows tf32 ---- */
-enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
+/* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any
+ * device, without vector accesses, for this very device (dync__cuda_add_variant), and of f32 where
+ * the user allows tf32 ---- */
+enum {
+    DYNC__CUDA_ANY,
+    DYNC__CUDA_UNALIGNED,
+    DYNC__CUDA_VARIANT,
+    DYNC__CUDA_TF32,
+    DYNC__CUDA_FORMS
+};
 /* a tensor map, and the address it was made for */
-typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;
+typedef struct dync__cuda_kept_map {
+    uint64_t base, word[16];
+} dync__cuda_kept_map;
 typedef struct dync__cuda_form {
     dync__ptx_text text;
-    dync__cuda_kept_map *kept;           /* of text.map */
-    struct dync__cuda_module *module;    /* loaded; NULL: not yet */
+    dync__cuda_kept_map *kept;        /* of text.map */
+    struct dync__cuda_module *module; /* loaded; NULL: not yet */
     bool made;
 } dync__cuda_form;
-/* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
- * memory); keep: the result itself is wanted too. k NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
-typedef struct dync__cuda_end { const dync__kernel *k, *pre[2]; const bool *host; bool keep; } dync__cuda_end;
-/* A part that packs input `input` - 1 of the plan into a temporary: of what it did so last, and the memory that keeps it; NULL: none yet. */
-typedef struct dync__cuda_packed { int input, operand, temp; const void *from; uint64_t storage; uint32_t version; cudaStream_t stream; void *memory; } dync__cuda_packed;
+/* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind
+ * the call's operands (host: one element in main memory); keep: the result itself is wanted too. k
+ * NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
+typedef struct dync__cuda_end {
+    const dync__kernel *k, *pre[2];
+    const bool *host;
+    bool keep;
+} dync__cuda_end;
+/* A part that packs input `input` - 1 of the plan into a temporary: of what it did so last, and the
+ * memory that keeps it; NULL: none yet. */
+typedef struct dync__cuda_packed {
+    int input, operand, temp;
+    const void *from;
+    uint64_t storage;
+    uint32_t version;
+    cudaStream_t stream;
+    void *memory;
+} dync__cuda_packed;
 typedef struct dync__cuda_part {
-    dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    dync__kernel
+        *kernel; /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
-    int n;                               /* buffers of the text */
-    int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
+    int n;        /* buffers of the text */
+    int32_t *buf; /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
-    struct dync__gm *gemm;               /* makes the forms instead of the kernel, which is what is done to the results */
-    dync__kcall *call;                   /* instead: run on the CPU, on copies */
-    dync__cuda_packed *packed;           /* or NULL */
+    struct dync__gm
+        *gemm; /* makes the forms instead of the kernel, which is what is done to the results */
+    dync__kcall *call;         /* instead: run on the CPU, on copies */
+    dync__cuda_packed *packed; /* or NULL */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
     dync__arena arena;
     int device, n_buffers;
     DYNC__VEC(dync__cuda_part) part;
-    DYNC__VEC(int64_t) temp;             /* bytes of each temporary */
-    dync__mutex lock, packing;           /* while a form is made; while kept memory is used */
+    DYNC__VEC(int64_t) temp;   /* bytes of each temporary */
+    dync__mutex lock, packing; /* while a form is made; while kept memory is used */
     bool packs;
 } dync__cuda_code;
 
@@ -460,30 +563,40 @@ typedef struct dync__cuda_code {
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
 /* texts are made and loaded; NULL: the code is let go */
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *const with[3], const bool *host, bool keep);
-DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *,
+                                   const dync__kernel *const with[3], const bool *host, bool keep);
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed,
+                                    uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
 /* ---- graphs.c -------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__inner *);
 
-/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. */
+/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or
+ * DYNC__CUDA_TEMP - number. */
 enum { DYNC__CUDA_TEMP = 1000 };
 /* a kernel in the code's arena as the next part */
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);
-/* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is packed once. */
-DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *, int operand, int temp);
+/* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is
+ * packed once. */
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *,
+                                  int operand, int temp);
 /* takes the text over */
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);
-/* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
- * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
- * any text) for the part added last, with the same buffers; taken over. It runs where the driver takes it and its checks hold, else the part's own
- * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n,
+                                  const int32_t *buf);
+/* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this
+ * version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the variable DYNC_CUDA_TARGET=sm_80 leaves
+ * only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[]
+ * and map[] as in any text) for the part added last, with the same buffers; taken over. It runs
+ * where the driver takes it and its checks hold, else the part's own text does, which is always
+ * there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[];
+ * clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
 /* the same as another form; DYNC__CUDA_TF32: where that is allowed */
 DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);
-DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end,
+                                  const bool *host, const int32_t *buf);
 /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -492,45 +605,54 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcal
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
-/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places. */
-DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
-                                         const int32_t *buf);
+/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places.
+ */
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x,
+                                         const dync__operand *values, const dync__operand *places,
+                                         int dim, bool descending, const int32_t *buf);
 /* elements, dim skip counted as one; -1: all */
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
 #endif
 
 /* ==== cuda/tile.h ================================================================================== */
-/* cuda/tile.h: what kernels written out as PTX text share: the text itself, shared memory, cp.async, swizzled rows, ldmatrix, mma.sync.
- * After ptx.h and cuda.h; tile.c has the bodies. gemm*.c, conv, attention and wgmma are built on it.
+/* cuda/tile.h: what kernels written out as PTX text share: the text itself, shared memory,
+ * cp.async, swizzled rows, ldmatrix, mma.sync. After ptx.h and cuda.h; tile.c has the bodies.
+ * gemm*.c, conv, attention and wgmma are built on it.
  *
- *   text        dync__tile t; dync__tile_begin(&t, 3)                opens an entry with buffers 0..2: their addresses are in %b0..%b2
- *               dync__ptx_reg / _line / _temp(&t.p, ...)             registers and statements, as everywhere
- *               dync__tile_entry(&t, "name", gx, gy, gz, threads)    closes it; dync__tile_next(&t) opens another that is launched after it
- *               dync__tile_end(&t, code, buf)                        adds the text to the code as its next part (frees it where it fails)
- *   registers   every entry has %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem; %scratch after dync__tile_scratch
- *   memory      dync__tile_shared gives offsets into dynamic shared memory, which begins at %smem, on a boundary of 1024
- *   rows        tiles in shared memory are rows of 128 bytes, eight chunks of 16: chunk c of row r lies at r * 128 + (c ^ (r & 7)) * 16, so
- *               that the 8 rows that one phase of ldmatrix reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
- *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators, column lane / 4 of b;
- *               accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column lane % 4 * 2 + i % 2 (dync__tile_acc_row, _col)
- * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global memory b64.
- * Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design techniques.md 2f. */
+ *   text        dync__tile t; dync__tile_begin(&t, 3)                opens an entry with buffers
+ * 0..2: their addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
+ * statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads)    closes it;
+ * dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t, code, buf) adds
+ * the text to the code as its next part (frees it where it fails) registers   every entry has
+ * %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem; %scratch after
+ * dync__tile_scratch memory      dync__tile_shared gives offsets into dynamic shared memory, which
+ * begins at %smem, on a boundary of 1024 rows        tiles in shared memory are rows of 128 bytes,
+ * eight chunks of 16: chunk c of row r lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows
+ * that one phase of ldmatrix reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
+ *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators,
+ * column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column lane % 4 * 2
+ * + i % 2 (dync__tile_acc_row, _col) Names given to functions begin with '%'; addresses in shared
+ * memory are b32 registers, in global memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24
+ * (cp.async), 9.7.13.4 (mma, ldmatrix); design techniques.md 2f. */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 
 typedef struct dync__tile {
-    dync__ptx p;                         /* statements and registers of the entry being written */
-    dync__ptx_text out;                  /* what is done; scratch_bytes and checks are the maker's to set */
-    int n_buffers, shared;               /* bytes of dynamic shared memory so far */
-    int64_t steps;                       /* launches of the next entry, whose numbers are in the parameter behind the scratch; 0: one, without */
-    const char *directives;              /* lines of an entry before its body, such as those of a cluster; NULL: none */
-    const char *target;                  /* "sm_80" unless changed before the first dync__tile_entry */
+    dync__ptx p;           /* statements and registers of the entry being written */
+    dync__ptx_text out;    /* what is done; scratch_bytes and checks are the maker's to set */
+    int n_buffers, shared; /* bytes of dynamic shared memory so far */
+    int64_t steps; /* launches of the next entry, whose numbers are in the parameter behind the
+                      scratch; 0: one, without */
+    const char
+        *directives; /* lines of an entry before its body, such as those of a cluster; NULL: none */
+    const char *target; /* "sm_80" unless changed before the first dync__tile_entry */
 } dync__tile;
 
 /* ---- text ------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tile_begin(dync__tile *, int n_buffers);
 DYNC__FN void dync__tile_next(dync__tile *);
-DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads);
+DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz,
+                               int threads);
 /* buf[i]: operand, or temporary, of buffer i */
 DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);
 /* %scratch: out.scratch_bytes, shared by the launches */
@@ -541,105 +663,142 @@ DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);
 DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);
 /* a new u32 register = %ctaid.y and the like */
 DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
-DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op, const char *fmt, ...) DYNC__PRINTF(5, 6);
-                                         /* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
+DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op,
+                             const char *fmt, ...) DYNC__PRINTF(5, 6);
+/* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
 DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a comment in the text */
 DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a new b64 register; from: b64, or NULL */
 DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);
-/* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64) counts over `walked`, sizes of those dims. */
-DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear);
-/* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or "@%p ". */
-DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
-DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
+/* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64)
+ * counts over `walked`, sizes of those dims. */
+DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o,
+                                 const int64_t *walked, int skip, const char *linear);
+/* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or
+ * "@%p ". */
+DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at,
+                              const char *guard);
+DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value,
+                               const char *guard);
 
 /* ---- a pointwise kernel inside of a text: what is done to results before they are stored ----- */
-/* Opens a text with the buffers of k (host: those that are one element in main memory). Its elements are asked for by their linear index over
- * k's loops, in groups of p.shape.vec neighbours, which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check.
- * False: no memory, recorded. The arena must last until dync__tile_end. */
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__kernel *k, const bool *host, int64_t columns, bool scalar);
-/* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are value[lane] instead, registers of its compute type. */
+/* Opens a text with the buffers of k (host: those that are one element in main memory). Its
+ * elements are asked for by their linear index over k's loops, in groups of p.shape.vec neighbours,
+ * which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check. False:
+ * no memory, recorded. The arena must last until dync__tile_end. */
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__kernel *k,
+                                      const bool *host, int64_t columns, bool scalar);
+/* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are
+ * value[lane] instead, registers of its compute type. */
 DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
-/* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
- * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
-DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size);
+/* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes
+ * of them to read, the rest is zeros; NULL: all. Visible to the thread after commit and wait(n) (at
+ * most n younger groups under way), to others after a barrier behind that. */
+DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from,
+                            int64_t from_at, const char *size);
 DYNC__FN void dync__tile_commit(dync__tile *);
 DYNC__FN void dync__tile_wait(dync__tile *, int n);
 DYNC__FN void dync__tile_barrier(dync__tile *);
 
-/* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as swizzled rows. Registers: name_g the thread's
- * address, name_r its first row, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
+/* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as
+ * swizzled rows. Registers: name_g the thread's address, name_r its first row, name_s its place in
+ * the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
 typedef struct dync__tile_rows {
     const char *name;
     int rows, threads;
     int64_t row_bytes;
-    const char *rows_now;                /* b32, signed: rows that exist, asked at every copy (they are a window's depth); NULL: rows_left of _begin holds */
+    const char *rows_now; /* b32, signed: rows that exist, asked at every copy (they are a window's
+                             depth); NULL: rows_left of _begin holds */
     bool ragged;
 } dync__tile_rows;
-/* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a power of two; rows * 8 a multiple of it. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
-/* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */
-DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at, const char *bytes_left);
+/* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a
+ * power of two; rows * 8 a multiple of it. */
+DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base,
+                                    const char *rows_left);
+/* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL
+ * for all. Rows and bytes that do not are zeros. */
+DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at,
+                                   const char *bytes_left);
 /* the window, in global memory */
 DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 enum { DYNC__TILE_BF16, DYNC__TILE_F16, DYNC__TILE_TF32, DYNC__TILE_S8, DYNC__TILE_U8 };
 /* bytes of an element, depth of one mma: 32 bytes */
-typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;
+typedef struct dync__tile_kind {
+    const char *shape, *in, *acc;
+    int bytes, k;
+} dync__tile_kind;
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
-/* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs of chunks 0 .. n - 1 (32 bytes each), of the
- * lane's row behind row0 (b32, a multiple of 8, or NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
- *   order 0   matrices in the order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk + 1): a with k along the row; b with .trans
- *   order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1): b with k along the row, two n8 tiles; a with .trans */
+/* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs
+ * of chunks 0 .. n - 1 (32 bytes each), of the lane's row behind row0 (b32, a multiple of 8, or
+ * NULL for 0). More rows down: + 128 bytes each, for multiples of 8. order 0   matrices in the
+ * order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk + 1): a with k along the
+ * row; b with .trans order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1):
+ * b with k along the row, two n8 tiles; a with .trans */
 DYNC__FN void dync__tile_matrix(dync__tile *, const char *name, int n, int order, const char *row0);
-/* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address + at]. */
-DYNC__FN void dync__tile_ldmatrix(dync__tile *, bool trans, const char *reg, int first, const char *address, int at);
+/* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address
+ * + at]. */
+DYNC__FN void dync__tile_ldmatrix(dync__tile *, bool trans, const char *reg, int first,
+                                  const char *address, int at);
 /* {acc<c> ..+3} += {a<ia> ..+3} {b<ib>, b<ib+1>} */
-DYNC__FN void dync__tile_mma(dync__tile *, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib);
-DYNC__INLINE int dync__tile_swizzle(int row, int chunk) { return row * 128 + (chunk ^ (row & 7)) * 16; }
+DYNC__FN void dync__tile_mma(dync__tile *, int kind, const char *acc, int c, const char *a, int ia,
+                             const char *b, int ib);
+DYNC__INLINE int dync__tile_swizzle(int row, int chunk)
+{
+    return row * 128 + (chunk ^ (row & 7)) * 16;
+}
 DYNC__INLINE int dync__tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
 DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
 #endif
 
 /* ==== cuda/attention.h ============================================================================= */
-/* cuda/attention.h: what the kernels of attention (attention.c) are put together from (attention_tile.c). After tile.h.
+/* cuda/attention.h: what the kernels of attention (attention.c) are put together from
+ * (attention_tile.c). After tile.h.
  *
- * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of operands make them all:
- *   nt   acc[row][column] += sum over the width of a[row] . b[column]      scores: both tiles lie row by row in shared memory
- *   nn   acc[row][column] += sum over k of w[row][k] * b[k][column]        w: what was made of the scores, in registers
- * in two arithmetics: `mma`, half floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16 threads side by
- * side along the columns, and w goes by way of shared memory, which only the warp itself touches.
- * Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in different banks, for ldmatrix and for 16-byte loads.
- * A tile `x` has the registers %x_g, %x_s (the thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
+ * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of
+ * operands make them all: nt   acc[row][column] += sum over the width of a[row] . b[column] scores:
+ * both tiles lie row by row in shared memory nn   acc[row][column] += sum over k of w[row][k] *
+ * b[k][column]        w: what was made of the scores, in registers in two arithmetics: `mma`, half
+ * floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16
+ * threads side by side along the columns, and w goes by way of shared memory, which only the warp
+ * itself touches. Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in
+ * different banks, for ldmatrix and for 16-byte loads. A tile `x` has the registers %x_g, %x_s (the
+ * thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
 #ifndef DYNC__CUDA_ATTENTION_H
 #define DYNC__CUDA_ATTENTION_H
 
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
-    int buf, rows, width, at;            /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
-    int stage;                           /* bytes from one copy to the other; 0: there is one */
-    int64_t limit, columns;              /* rows and columns that exist */
+    int buf, rows, width,
+        at;    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
+    int stage; /* bytes from one copy to the other; 0: there is one */
+    int64_t limit, columns; /* rows and columns that exist */
 } dync__fa_tile;
 
-/* Accumulators: registers name0, name1, ... of a thread's rows x cols elements. vec: neighbours among its columns (fma, nn). */
-typedef struct dync__fa_frag { const char *name; int rows, cols, vec; } dync__fa_frag;
+/* Accumulators: registers name0, name1, ... of a thread's rows x cols elements. vec: neighbours
+ * among its columns (fma, nn). */
+typedef struct dync__fa_frag {
+    const char *name;
+    int rows, cols, vec;
+} dync__fa_frag;
 
 typedef struct dync__fa {
     dync__tile t;
     const dync__operand *op, *q, *k, *v, *gy, *mask;
-    bool mma, vec, causal;               /* vec: rows are moved 16 bytes at a time */
+    bool mma, vec, causal; /* vec: rows are moved 16 bytes at a time */
     int n_batch, dtype, kind, bytes, threads, mt;
-    int rows, cols;                      /* of the block's tile of rows, of a tile of columns */
-    int weights;                         /* w in shared memory; its rows are cols wide */
+    int rows, cols; /* of the block's tile of rows, of a tile of columns */
+    int weights;    /* w in shared memory; its rows are cols wide */
     int64_t L, S, E, V, units;
-    int64_t splits, chunk;               /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    int64_t splits,
+        chunk; /* blocks that share the keys of a tile of queries; keys of each; forward only */
     double scale;
-    dync__operand own[6];                /* of forward: heads that share keys and values are rows of one unit */
+    dync__operand own[6]; /* of forward: heads that share keys and values are rows of one unit */
 } dync__fa;
 
 /* %u0, %u1, ...: batch coordinates of %unit */
@@ -662,20 +821,24 @@ DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int 
 DYNC__FN int dync__fa_row(const dync__fa *, int i);
 /* behind %cb (nt) or %cn (nn) */
 DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);
-DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a, const dync__fa_tile *b);
+DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a,
+                          const dync__fa_tile *b);
 /* scores as operand w of the products that follow */
 DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);
 DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile *b);
 /* Row by row over the threads that share it: max or sum of name<i>. */
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
-/* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
-DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
+/* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first
+ * row, of `limit`. */
+DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf,
+                             const char *times, bool by_row, int64_t limit);
 /* ---- attention.c ----------------------------------------------------------------------------- */
 /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
 DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
-DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
-DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_last_key(dync__fa *); /* %jend */
+DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores,
+                                  const dync__fa_frag *values);
 DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
 DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
 DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);
@@ -688,96 +851,134 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *)
 #endif
 
 /* ==== cuda/gemm.h ================================================================================== */
-/* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem, and the choice; gemm_load.c: tiles into shared
- * memory, the ring of stages; gemm_pre.c: what is done to them on the way; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows;
- * gemm_end.c: what is done to results.
+/* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem,
+ * and the choice; gemm_load.c: tiles into shared memory, the ring of stages; gemm_pre.c: what is
+ * done to them on the way; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few
+ * rows; gemm_end.c: what is done to results.
  *
- * A product has two sides, a and b, each seen as lines (rows of a, columns of b) of depth k. Blocks own tiles of m x n lines; the depth may be
- * cut over blocks (splits), whose partial sums a second launch adds up in their order: the same bits every time. What is done to a result
- * (bias, further operators, the cast to its dtype) is a loop kernel, `end`, that loads buffer `given` where the sum is meant: its elements are
- * numbered by (batch * m + row) * n + column. */
+ * A product has two sides, a and b, each seen as lines (rows of a, columns of b) of depth k. Blocks
+ * own tiles of m x n lines; the depth may be cut over blocks (splits), whose partial sums a second
+ * launch adds up in their order: the same bits every time. What is done to a result (bias, further
+ * operators, the cast to its dtype) is a loop kernel, `end`, that loads buffer `given` where the
+ * sum is meant: its elements are numbered by (batch * m + row) * n + column. */
 #ifndef DYNC__CUDA_GEMM_H
 #define DYNC__CUDA_GEMM_H
 
-enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES, DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */ };
-/* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
- * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
-/* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart into digits, the last one fastest; each step of
- * a digit is `by` elements, y rows and x columns further. Elements whose row or column, counted from y, x, is outside of h, w are zeros; `first` is
- * where the element at row y, column x would lie. how: as it may come where 16 bytes at a time are on boundaries. */
-typedef struct dync__gm_digit { int64_t extent, by, y, x; } dync__gm_digit;
-typedef struct dync__gm_gather { int n[2], how; dync__gm_digit digit[2][3]; int64_t y, x, h, w, first; } dync__gm_gather;
-/* What is done to a side on its way (gemm_pre.c): a kernel whose loops walk the memory it would have written, its store the last word. */
+enum {
+    DYNC__GM_ALONG,
+    DYNC__GM_ACROSS,
+    DYNC__GM_PIECES,
+    DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */
+};
+/* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16
+ * bytes at a time; ACROSS: they are of neighbouring lines, 16 bytes at a time; PIECES: element by
+ * element, any strides and boundaries. */
+/* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart
+ * into digits, the last one fastest; each step of a digit is `by` elements, y rows and x columns
+ * further. Elements whose row or column, counted from y, x, is outside of h, w are zeros; `first`
+ * is where the element at row y, column x would lie. how: as it may come where 16 bytes at a time
+ * are on boundaries. */
+typedef struct dync__gm_digit {
+    int64_t extent, by, y, x;
+} dync__gm_digit;
+typedef struct dync__gm_gather {
+    int n[2], how;
+    dync__gm_digit digit[2][3];
+    int64_t y, x, h, w, first;
+} dync__gm_gather;
+/* What is done to a side on its way (gemm_pre.c): a kernel whose loops walk the memory it would
+ * have written, its store the last word. */
 enum { DYNC__GM_PRE_GROUPS = 160, DYNC__GM_PRE_CHUNKS = 16 };
 typedef struct dync__gm_pre {
     dync__kernel *k;
-    int first, store;                    /* number of its first buffer; of its store */
-    int64_t offset;                      /* where the memory begins, in elements of the slot */
-    dync__ptx p;                         /* text in the making */
+    int first, store; /* number of its first buffer; of its store */
+    int64_t offset;   /* where the memory begins, in elements of the slot */
+    dync__ptx p;      /* text in the making */
     /* of the turn being loaded: see dync__gm_pre_chunk */
     int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
 typedef struct dync__gm_side {
-    int buf, how;                        /* buf: of `end` */
-    int32_t id;                          /* operand number or temporary */
-    int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
-    int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
-    const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
-    dync__gm_pre *pre;                   /* or NULL; offset is then that in its loops, and addresses in text are counted in elements */
+    int buf, how;                  /* buf: of `end` */
+    int32_t id;                    /* operand number or temporary */
+    int64_t offset, line, step;    /* elements: of element 0, to the next line, to the next k */
+    int64_t batch[DYNC_MAX_DIMS];  /* to the next of each batch dim */
+    const dync__gm_gather *gather; /* in the place of line and step; or NULL */
+    dync__gm_pre *pre; /* or NULL; offset is then that in its loops, and addresses in text are
+                          counted in elements */
 } dync__gm_side;
 
-/* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
- * rows, columns) and of the window's elements; per: results' channels to one of x; back: results are what the window slid over (a data gradient). */
+/* No product (conv_direct.c): a window over one channel for each result; rows of results are n
+ * wide. x, w: strides of what slides (images, channels, rows, columns) and of the window's
+ * elements; per: results' channels to one of x; back: results are what the window slid over (a data
+ * gradient). */
 enum { DYNC__GMD_COLUMNS = 256 };
-typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; bool back; } dync__gm_window;
+typedef struct dync__gm_window {
+    int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per;
+    bool back;
+} dync__gm_window;
 
-typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
+typedef struct dync__gm_tile {
+    int m, n, threads, stages, efficiency;
+} dync__gm_tile;
 typedef struct dync__gm {
     dync__arena *arena;
-    int device, dtype, compute, kind;    /* kind: DYNC__TILE_, -1 on CUDA cores */
+    int device, dtype, compute, kind; /* kind: DYNC__TILE_, -1 on CUDA cores */
     int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
     int n_batch;
     dync__gm_side side[2];
-    const dync__gm_window *window_of;    /* instead of a product; side 0 is the window, side 1 what it slides over */
+    const dync__gm_window
+        *window_of; /* instead of a product; side 0 is the window, side 1 what it slides over */
     const dync__kernel *end;
-    bool *host;                          /* buffers of `end` in main memory */
+    bool *host; /* buffers of `end` in main memory */
     int given;
-    bool thin, swapped;                  /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the smaller */
+    bool thin, swapped; /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the
+                           smaller */
     /* chosen */
     dync__gm_tile tile;
-    int64_t splits, chunk;               /* depth of each split, a multiple of `depth` */
-    int depth;                           /* of one stage */
+    int64_t splits, chunk; /* depth of each split, a multiple of `depth` */
+    int depth;             /* of one stage */
     /* text in the making */
     dync__tile t;
-    int acc_bytes, stage_bytes, side_at[2];  /* of the accumulators' type; of a stage; where a side begins in it */
+    int acc_bytes, stage_bytes,
+        side_at[2]; /* of the accumulators' type; of a stage; where a side begins in it */
     dync__tile_rows window[2][4];
     char window_name[2][4][8];
-    bool scalar;                         /* no vector accesses */
+    bool scalar; /* no vector accesses */
 } dync__gm;
 
-/* Loops of an epilogue as they are run on sums: loop from[d] of it in steps of times[d], `place` elements of the (contiguous) result and `sum` of
- * the product's results further each. */
-typedef struct dync__gm_loops { int n, from[DYNC__LOOP_MAX_DIMS]; int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS], sum[DYNC__LOOP_MAX_DIMS]; } dync__gm_loops;
+/* Loops of an epilogue as they are run on sums: loop from[d] of it in steps of times[d], `place`
+ * elements of the (contiguous) result and `sum` of the product's results further each. */
+typedef struct dync__gm_loops {
+    int n, from[DYNC__LOOP_MAX_DIMS];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS],
+        sum[DYNC__LOOP_MAX_DIMS];
+} dync__gm_loops;
 
 /* ---- gemm.c ---------------------------------------------------------------------------------- */
 DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
 /* loops that cross multiples of `at` elements are cut in two there */
 DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);
-/* The end: k's loads of the call's result are the sums, with bias (its strides over the loops; NULL: addmm's, if there is one), rounded as they would
- * have been in memory. keep: the result is stored too. False: loops of which this cannot be said. */
-DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep, const dync__gm_loops *, const int64_t *bias);
-DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
+/* The end: k's loads of the call's result are the sums, with bias (its strides over the loops;
+ * NULL: addmm's, if there is one), rounded as they would have been in memory. keep: the result is
+ * stored too. False: loops of which this cannot be said. */
+DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep,
+                                const dync__gm_loops *, const int64_t *bias);
+DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias,
+                             const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
-DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *,
+                                     bool *done);
 /* would the product do this too? as dync__device.call_takes */
 DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
 /* wgmma.c: is there a variant for the device, as sizes go? */
 DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);
 /* of a form of the part (launch.c) */
 DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);
-/* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
-DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
+/* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1
+ * of the end are the sides, others operands. */
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *,
+                                  const dync__cuda_end *);
 /* the sums as a value of the end: `linear` steps of each loop */
 DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);
 /* there is a form DYNC__CUDA_TF32 */
@@ -790,50 +991,65 @@ DYNC__FN void dync__gm_place(dync__gm *);
 /* load: to %to; compute: from %from; %kleft is left to load */
 DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));
 /* what a side's addresses count */
-DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }
+DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s)
+{
+    return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes;
+}
 /* words of 4 bytes into swizzled rows of %to */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);
 /* ---- gemm_pre.c ------------------------------------------------------------------------------ */
-/* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill the operand's memory. */
-DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *, const dync__kernel *k, int first);
-DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *);         /* false: it is NULL */
-DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
+/* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill
+ * the operand's memory. */
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *,
+                                         const dync__kernel *k, int first);
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *); /* false: it is NULL */
+DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);          /* after the end is made */
 /* registers of a thread that a turn's loads take */
 DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);
 /* clocks, in a tile of that depth */
 DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);
 DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *, double elements);
-DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart, double elements);
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart,
+                                 double elements);
 /* once a text, when `how` is known */
 DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);
 /* a new register of the piece's index, from one of 64 bits */
 DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);
-/* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
-DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by, const char *is);
+/* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where
+ * there are some. Then their values, whose number it returns. */
+DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by,
+                                 const char *is);
 DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
 DYNC__FN void dync__gm_pre_pack(dync__gm *, int dtype, int n, char value[][40], char word[][40]);
 DYNC__FN void dync__gm_pre_round(dync__gm *, char value[40]);
 DYNC__FN void dync__gm_pre_turn(dync__gm *, int side, int n, const char *to);
-DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left);
+DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near,
+                                 int place, const char *is, const char *inner, int inner_by,
+                                 const char *left);
 DYNC__FN void dync__gm_pre_finish(dync__gm *);
-DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side);             /* tensor cores */
+DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side); /* tensor cores */
 DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
 /* ---- gemm_gather.c --------------------------------------------------------------------------- */
 /* 16 bytes at a time: what is said of lines, before the loop over the depth */
 DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
-DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
+DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines); /* halves, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 /* for CUDA cores */
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);
 /* ---- conv_direct.c, conv.c ------------------------------------------------------------------- */
 DYNC__FN void dync__gm_direct(dync__gm *);
-/* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x, gradients (their strides ys), result. */
-DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
+/* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x,
+ * gradients (their strides ys), result. */
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images,
+                                     int64_t y_offset, const int64_t *ys, const int32_t *buf);
 /* conv2d and its gradients */
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
-DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
-DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *, const dync__kernel *, int operand);
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *,
+                                     bool *done);
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *,
+                                    const dync__kernel *end);
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *,
+                                         const dync__kernel *, int operand);
 /* ---- gemm_mma.c, gemm_simt.c ----------------------------------------------------------------- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
@@ -841,15 +1057,19 @@ DYNC__FN void dync__gm_simt(dync__gm *);
 /* the variant for 9.0; false: there is none, or no memory */
 DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);
 /* ---- gemm_end.c ------------------------------------------------------------------------------ */
-/* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
- * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
+/* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the
+ * tile from row `from` on. Stores them by way of `end`, or as partial sums where the depth is cut.
+ * Starts with a barrier. */
 DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
 /* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
-DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
+DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n,
+                                 char value[][24]);
 /* name = (%batch * m + row) * n + column, in the type of indices */
 DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);
-/* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums. Registers it makes are named after `number`. */
-DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n, char value[][24]);
+/* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums.
+ * Registers it makes are named after `number`. */
+DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n,
+                              char value[][24]);
 /* the second launch, for partial sums */
 DYNC__FN void dync__gm_join(dync__gm *);
 /* ---- gemm_thin.c ----------------------------------------------------------------------------- */
@@ -863,11 +1083,20 @@ DYNC__COLD
 /* ==== cuda/ptx_plan.c ============================================================================== */
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
- * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
- * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
+ * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows
+ * or columns, by which neighbours in memory are nearer: those along the row or those of the next
+ * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of
+ * its threads is read once; a longer one is read once a phase. */
 
-/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are worth a launch for each from SPLIT_FROM on. */
-enum { DYNC__PTX_SPLIT_FROM = 65536, DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
+/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are
+ * worth a launch for each from SPLIT_FROM on. */
+enum {
+    DYNC__PTX_SPLIT_FROM = 65536,
+    DYNC__PTX_ROW_LANES = 16,
+    DYNC__PTX_TURN_LANES = 32,
+    DYNC__PTX_IN_FLIGHT = 4,
+    DYNC__PTX_GATHERED = 7
+};
 
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
 {
@@ -876,7 +1105,8 @@ DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
     return false;
 }
 
-/* Every phase can be run index by index: nothing is reduced, kept per row, or read after it was written elsewhere. */
+/* Every phase can be run index by index: nothing is reduced, kept per row, or read after it was
+ * written elsewhere. */
 static bool dync__ptx_is_flat(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
@@ -903,8 +1133,10 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
 {
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[access];
-    int bytes = dync__dtype_info(k->buf.at[buf].dtype)->bytes, align = DYNC__MIN(p->vec * bytes, 16), last = k->n_dims - 1;
-    if (p->vec < 2 || p->vec * bytes < 4 || last < 0 || p->host[buf] || a->stride[last] != 1) return false;
+    int bytes = dync__dtype_info(k->buf.at[buf].dtype)->bytes,
+        align = DYNC__MIN(p->vec * bytes, 16), last = k->n_dims - 1;
+    if (p->vec < 2 || p->vec * bytes < 4 || last < 0 || p->host[buf] || a->stride[last] != 1)
+        return false;
     for (int d = 0; d < last; d++)
         if (k->extent[d] > 1 && a->stride[d] * bytes % align != 0) return false;
     for (int i = 0; i < p->n_checks; i++)
@@ -912,18 +1144,22 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
     return false;
 }
 
-/* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides the last loop, or leaves a flat tail. */
+/* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides
+ * the last loop, or leaves a flat tail. */
 static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
 {
     const dync__kernel *k = p->k;
     int narrow = 8, last = k->n_dims - 1, gathered = 0;
     bool any = false;
     if (last < (is_flat ? 0 : k->n_outer)) return;
-    for (int i = 0; i < k->inst.n; i++) gathered += p->needed[i] && k->inst.at[i].prim == DYNC__P_loadx;
+    for (int i = 0; i < k->inst.n; i++)
+        gathered += p->needed[i] && k->inst.at[i].prim == DYNC__P_loadx;
     if (gathered > DYNC__PTX_GATHERED) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf] || !(in->section & 1)) continue;
+        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) ||
+            p->host[in->buf] || !(in->section & 1))
+            continue;
         if (k->access.at[in->access].stride[last] != 1) continue;
         narrow = DYNC__MIN(narrow, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
         any = true;
@@ -932,23 +1168,28 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     bool one_loop = dync__ptx_product(k, first, last) == 1;
     if (!any) return;
     if (p->most) vec = DYNC__MIN(vec, p->most);
-    while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
+    while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64))
+        vec /= 2;
     p->shape.vec = p->vec = vec;
     /* what has to lie on boundaries at run time */
     for (int i = 0; i < k->inst.n && vec > 1; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf]) continue;
+        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) ||
+            p->host[in->buf])
+            continue;
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
         int64_t offset = k->access.at[in->access].offset * bytes;
-        if (k->access.at[in->access].stride[last] != 1 || vec * bytes < 4 || p->n_checks == DYNC__PTX_CHECKS) continue;
+        if (k->access.at[in->access].stride[last] != 1 || vec * bytes < 4 ||
+            p->n_checks == DYNC__PTX_CHECKS)
+            continue;
         if (dync__ptx_is_vector(p, in->buf, in->access)) continue;
         p->check[p->n_checks++] = (dync__ptx_check){in->buf, DYNC__MIN(vec * bytes, 16), offset};
         if (!dync__ptx_is_vector(p, in->buf, in->access)) p->n_checks--;
     }
 }
 
-/* Groups of a turn, such that a thread has four accesses under way before it waits for the first; fewer where a lane is much work, as registers
- * limit the number of threads then. */
+/* Groups of a turn, such that a thread has four accesses under way before it waits for the first;
+ * fewer where a lane is much work, as registers limit the number of threads then. */
 static int dync__ptx_turn_groups(const dync__ptx *p)
 {
     /* words: registers that a lane's loads and accumulators hold */
@@ -957,12 +1198,15 @@ static int dync__ptx_turn_groups(const dync__ptx *p)
         const dync__inst *in = &p->k->inst.at[i];
         if (!p->needed[i] || !(in->section & 1)) continue;
         work++;
-        bool loaded = (in->prim == DYNC__P_load || in->prim == DYNC__P_loadx) && !p->host[in->buf], reduced = in->prim == DYNC__P_reduce;
+        bool loaded = (in->prim == DYNC__P_load || in->prim == DYNC__P_loadx) && !p->host[in->buf],
+             reduced = in->prim == DYNC__P_reduce;
         loads += loaded;
-        if (loaded || reduced) words += dync__ptx_bits(p->k->inst.at[reduced ? in->arg[0] : i].type)[1] == '6' ? 2 : 1;
+        if (loaded || reduced)
+            words += dync__ptx_bits(p->k->inst.at[reduced ? in->arg[0] : i].type)[1] == '6' ? 2 : 1;
         if (reduced && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) words += 2;
     }
-    int most = DYNC__PTX_TURN_LANES / p->shape.vec, groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
+    int most = DYNC__PTX_TURN_LANES / p->shape.vec,
+        groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
     if (work > 60) groups = DYNC__MIN(groups, DYNC__MAX(8 / p->shape.vec, 1));
     if (work > 240) groups = 1;
     most = DYNC__MIN(most, 48 / (DYNC__MAX(words, 1) * p->shape.vec));
@@ -991,7 +1235,8 @@ static int64_t dync__ptx_pow2(int64_t n)
     return p;
 }
 
-/* Sections of the last use of every value, directly or through others; reductions keep what is behind them. */
+/* Sections of the last use of every value, directly or through others; reductions keep what is
+ * behind them. */
 static const int32_t *dync__ptx_last_uses(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
@@ -1006,7 +1251,10 @@ static const int32_t *dync__ptx_last_uses(const dync__ptx *p)
     }
     return last;
 }
-static bool dync__ptx_is_load(const dync__inst *in) { return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx; }
+static bool dync__ptx_is_load(const dync__inst *in)
+{
+    return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx;
+}
 
 /* A phase would load again what has been written since: such values have to stay in registers. */
 static bool dync__ptx_must_keep(const dync__ptx *p)
@@ -1017,13 +1265,15 @@ static bool dync__ptx_must_keep(const dync__ptx *p)
     for (int i = 0; i < k->inst.n && last; i++) {
         const dync__inst *in = &k->inst.at[i];
         for (int j = i + 1; j < k->inst.n && dync__ptx_is_load(in); j++)
-            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf && (in->section & 1) && k->inst.at[j].section < last[i];
+            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf &&
+                    (in->section & 1) && k->inst.at[j].section < last[i];
     }
     return keep;
 }
 
-/* May the row be cut into chunks, each phase a launch? Row code stores when the phases are done, and every launch computes it: what is written in
- * place must have been used before, or by the same element. */
+/* May the row be cut into chunks, each phase a launch? Row code stores when the phases are done,
+ * and every launch computes it: what is written in place must have been used before, or by the same
+ * element. */
 static bool dync__ptx_may_split(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
@@ -1034,8 +1284,11 @@ static bool dync__ptx_may_split(const dync__ptx *p)
         for (int j = 0; j < k->inst.n && dync__ptx_is_load(in) && p->needed[i]; j++) {
             const dync__inst *to = &k->inst.at[j];
             if (dync__inst_has_value(to) || to->buf != in->buf) continue;
-            bool before = to->section < in->section && (to->section & 1), after = to->section > last[i] || (to->section == last[i] && !(to->section & 1));
-            bool itself = to->section == last[i] && in->section == to->section && in->access == to->access && in->prim == DYNC__P_load && to->prim == DYNC__P_store;
+            bool before = to->section < in->section && (to->section & 1),
+                 after = to->section > last[i] || (to->section == last[i] && !(to->section & 1));
+            bool itself = to->section == last[i] && in->section == to->section &&
+                          in->access == to->access && in->prim == DYNC__P_load &&
+                          to->prim == DYNC__P_store;
             if (!before && !after && !itself) return false;
         }
     }
@@ -1046,8 +1299,16 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
 {
     /* row code alone; reductions of nothing */
     if (p->shape.inner == 0) {
-        p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS, .vec = 1, .groups = 1, .threads = 1, .rows = p->shape.rows, .turns = 2, .splits = 1,
-                                     .rows_per_block = 128, .block = 128, .wide = p->shape.wide};
+        p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS,
+                                     .vec = 1,
+                                     .groups = 1,
+                                     .threads = 1,
+                                     .rows = p->shape.rows,
+                                     .turns = 2,
+                                     .splits = 1,
+                                     .rows_per_block = 128,
+                                     .block = 128,
+                                     .wide = p->shape.wide};
         p->vec = 1;
         return;
     }
@@ -1061,14 +1322,16 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
         s->vec = p->vec = 1;
         p->n_checks = 0;
         s->threads = 1;
-        while (s->threads < 16 && s->threads * 4 <= s->inner && s->rows * s->threads < places) s->threads *= 2;
+        while (s->threads < 16 && s->threads * 4 <= s->inner && s->rows * s->threads < places)
+            s->threads *= 2;
         s->rows_per_block = 32;
         s->block = (int)(32 * s->threads);
     } else {
         int64_t per = s->inner / s->vec;
         int limit = keep ? 32 : DYNC__PTX_ROW_LANES;
         s->threads = per >= 32 ? 32 : dync__ptx_pow2(per);
-        while (s->threads < 1024 && s->threads >= 32 && s->inner > s->threads * limit) s->threads *= 2;
+        while (s->threads < 1024 && s->threads >= 32 && s->inner > s->threads * limit)
+            s->threads *= 2;
         if (s->threads > 32 && s->threads < 128) s->threads = 128;
         s->block = s->threads > 128 ? (int)s->threads : 128;
         s->rows_per_block = (int)(s->block / s->threads);
@@ -1083,12 +1346,15 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
         s->groups = dync__ptx_turn_groups(p);
         s->turns = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
-        int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
-        if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) && dync__ptx_may_split(p)) {
+        int64_t turn = s->threads * s->vec * s->groups,
+                alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads
+                                                   : (s->rows + 31) / 32 * 32 * s->threads);
+        if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) &&
+            dync__ptx_may_split(p)) {
             int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
             s->chunk = (s->turns + splits - 1) / splits * turn;
             s->splits = (s->inner + s->chunk - 1) / s->chunk;
-            s->turns = 2;                                 /* a loop, whose end is in a register */
+            s->turns = 2; /* a loop, whose end is in a register */
         }
     }
     s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
@@ -1115,16 +1381,23 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     s->splits = 1;
     s->turns = 2;
     s->groups = dync__ptx_turn_groups(p);
-    while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
+    while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups)
+        s->groups /= 2;
     s->guarded = s->groups > 1;
     if (units) dync__ptx_plan_turn(p, units, scalar);
 }
 
 /* ==== cuda/ptx_prim.c ============================================================================== */
-/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c; roundings are written out (.rn), so that ptxas
- * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
+/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c;
+ * roundings are written out (.rn), so that ptxas contracts nothing and f32 and f64 come out as on
+ * the CPU to the bit. BOOL values are predicates. */
 
-typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
+typedef struct dync__ptx_op {
+    dync__ptx *p;
+    const dync__inst *in;
+    int type, lane;
+    const char *to, *a, *b, *c;
+} dync__ptx_op;
 
 static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
 
@@ -1133,7 +1406,10 @@ static void dync__ptx_two(const dync__ptx_op *o, const char *name)
 {
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
 }
-static void dync__ptx_one(const dync__ptx_op *o, const char *name) { dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a); }
+static void dync__ptx_one(const dync__ptx_op *o, const char *name)
+{
+    dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a);
+}
 
 /* a < b or a is NaN ? a : b; with greater for max. */
 static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
@@ -1153,7 +1429,9 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
 {
     const char *t = dync__ptx_type(o->type);
     if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t, o->to, o->a, o->b);
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s",
+                       dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t,
+                       o->to, o->a, o->b);
         return;
     }
     if (strcmp(name, "ne") == 0 || strcmp(name, "eq") == 0) {
@@ -1163,7 +1441,8 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
     }
     const char *below = dync__ptx_temp(o->p, "pred");
     dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
-    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below, o->b);
+    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below,
+                   o->b);
 }
 
 /* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
@@ -1174,7 +1453,8 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
         dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
         return;
     }
-    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"), *odd = dync__ptx_temp(o->p, "pred");
+    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"),
+               *odd = dync__ptx_temp(o->p, "pred");
     const char *by = dync__ptx_temp(o->p, t), *negative = dync__ptx_temp(o->p, t);
     dync__ptx_line(o->p, "setp.eq.%s %s, %s, 0", t, zero, o->b);
     dync__ptx_line(o->p, "setp.eq.%s %s, %s, -1", t, minus, o->b);
@@ -1182,7 +1462,8 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
     dync__ptx_line(o->p, "selp.%s %s, 1, %s, %s", t, by, o->b, odd);
     dync__ptx_line(o->p, "neg.%s %s, %s", t, negative, o->a);
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", remainder ? "rem" : "div", t, o->to, o->a, by);
-    if (!remainder) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
+    if (!remainder)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
     dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
 }
 
@@ -1202,7 +1483,8 @@ static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
 static void dync__ptx_select(const dync__ptx_op *o)
 {
     if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c, o->a);
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c,
+                       o->a);
         return;
     }
     const char *yes = dync__ptx_temp(o->p, "pred"), *no = dync__ptx_temp(o->p, "pred");
@@ -1216,22 +1498,38 @@ static void dync__ptx_cast(const dync__ptx_op *o)
 {
     int to = o->in->type, from = o->type;
     const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
-    if (to == DYNC_BOOL) dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f, o->to, o->a,
-                                        from == DYNC_F32 ? "0f00000000" : from == DYNC_F64 ? "0d0000000000000000" : "0");
-    else if (from == DYNC_BOOL) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, to == DYNC_F32 ? "0f3f800000" : to == DYNC_F64 ? "0d3ff0000000000000" : "1",
-                                               to == DYNC_F32 ? "0f00000000" : to == DYNC_F64 ? "0d0000000000000000" : "0", o->a);
+    if (to == DYNC_BOOL)
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f,
+                       o->to, o->a,
+                       from == DYNC_F32   ? "0f00000000"
+                       : from == DYNC_F64 ? "0d0000000000000000"
+                                          : "0");
+    else if (from == DYNC_BOOL)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to,
+                       to == DYNC_F32   ? "0f3f800000"
+                       : to == DYNC_F64 ? "0d3ff0000000000000"
+                                        : "1",
+                       to == DYNC_F32   ? "0f00000000"
+                       : to == DYNC_F64 ? "0d0000000000000000"
+                                        : "0",
+                       o->a);
     else if (dync__ptx_is_float(from) && !dync__ptx_is_float(to)) {
         const char *nan = dync__ptx_temp(o->p, "pred");
         dync__ptx_line(o->p, "setp.nan.%s %s, %s, %s", f, nan, o->a, o->a);
         dync__ptx_line(o->p, "cvt.rzi.%s.%s %s, %s", t, f, o->to, o->a);
         dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, nan);
-    } else if (to == DYNC_I32) dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
-    else dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s", dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "", t, f, o->to, o->a);
+    } else if (to == DYNC_I32)
+        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
+    else
+        dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s",
+                       dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "",
+                       t, f, o->to, o->a);
 }
 
 static void dync__ptx_wrap(const dync__ptx_op *o)
 {
-    const char *half = o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
+    const char *half =
+        o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
     switch (o->in->imm.i) {
     case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
     case DYNC_I8: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 8", o->to, o->a); break;
@@ -1308,14 +1606,20 @@ static void dync__ptx_random(const dync__ptx_op *o)
 static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
 {
     bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
-    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
+    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name,
+                   f     ? ".rn"
+                   : mul ? ".lo"
+                         : "",
+                   dync__ptx_type(o->type), o->to, o->a, o->b);
 }
 
 static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
 {
     const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
-    if (o->b) dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
-    else dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
+    if (o->b)
+        dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
+    else
+        dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
 }
 
 static void dync__ptx_round(const dync__ptx_op *o, const char *how)
@@ -1334,7 +1638,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     }
     dync__ptx_op o = {p, in, in->type, lane, to, arg[0], NULL, arg[2]};
     for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) {
-        dync__format(arg[a], sizeof arg[a], "%s", a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane) : dync__ptx_use(p, in->arg[a], lane));
+        dync__format(arg[a], sizeof arg[a], "%s",
+                     a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane)
+                            : dync__ptx_use(p, in->arg[a], lane));
         if (a == 1) o.b = arg[1];
     }
     if (in->arg[0] >= 0 && in->prim != DYNC__P_select) o.type = p->k->inst.at[in->arg[0]].type;
@@ -1345,7 +1651,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     case DYNC__P_mul: dync__ptx_arithmetic(&o, "mul"); break;
     case DYNC__P_div: dync__ptx_divide(&o, false); break;
     case DYNC__P_rem: dync__ptx_divide(&o, true); break;
-    case DYNC__P_fma: dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c); break;
+    case DYNC__P_fma:
+        dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c);
+        break;
     case DYNC__P_neg: dync__ptx_one(&o, "neg"); break;
     case DYNC__P_abs: dync__ptx_one(&o, "abs"); break;
     case DYNC__P_sqrt: dync__ptx_one(&o, "sqrt.rn"); break;
@@ -1367,7 +1675,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     case DYNC__P_shr: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shr.s64" : "shr.s32"); break;
     case DYNC__P_select: dync__ptx_select(&o); break;
     case DYNC__P_cast: dync__ptx_cast(&o); break;
-    case DYNC__P_bitcast: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a); break;
+    case DYNC__P_bitcast:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a);
+        break;
     case DYNC__P_wrap: dync__ptx_wrap(&o); break;
     case DYNC__P_random: dync__ptx_random(&o); break;
     default: p->failed = true;
@@ -1377,10 +1687,12 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
 /* ==== cuda/ptx_mem.c =============================================================================== */
 /* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
  *
- * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
- * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates;
+ * lanes of a group differ by a constant. Narrow elements are widened in registers; a group of
+ * neighbours is moved by one access of up to 16 bytes. */
 
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
+                                   int64_t by)
 {
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
         dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
@@ -1395,15 +1707,19 @@ DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *co
 }
 
 /* reg += sum of stride * unit * coordinate. group -1: row code. */
-static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group)
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit,
+                                 int group)
 {
     bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
     char name[40];
     for (int d = 0; d < p->k->n_dims; d++) {
         bool outer = !is_flat && d < p->k->n_outer;
         if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
-        if (outer) dync__format(name, sizeof name, "%%o%d", d);
-        else dync__format(name, sizeof name, "%%i%d_%db%d", d, group, p->shape.turns == 1 && !is_flat ? 1 : p->block);
+        if (outer)
+            dync__format(name, sizeof name, "%%o%d", d);
+        else
+            dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
+                         p->shape.turns == 1 && !is_flat ? 1 : p->block);
         dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
@@ -1413,7 +1729,9 @@ static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int g
     bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
         dync__ptx_address *a = &p->address.at[i];
-        if (a->buf == buf && a->access == access && a->group == group && (a->at == p->block || straight)) return a->reg;
+        if (a->buf == buf && a->access == access && a->group == group &&
+            (a->at == p->block || straight))
+            return a->reg;
     }
     const dync__access *acc = &p->k->access.at[access];
     int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
@@ -1435,11 +1753,15 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
     const dync__access *a = &p->k->access.at[in->access];
     const char *to = dync__ptx_dest(p, i, lane);
     int last = p->k->n_dims - 1;
-    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2 ? a->stride[last] * (lane % p->vec) : 0;
+    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2
+                        ? a->stride[last] * (lane % p->vec)
+                        : 0;
     char name[40];
     dync__format(name, sizeof name, "%s", to);
-    dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
-    dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
+    dync__ptx_line(p, "mov.b64 %s, %s", name,
+                   dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
+    dync__ptx_add_access(p, name, a, 1,
+                         dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -1447,15 +1769,20 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
 /* Type of a load or store of one element, and of the register that it goes through. */
 DYNC__FN const char *dync__ptx_memory_type(int dtype)
 {
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64",
+                                        "b32", "s16", "s8",  "u8",  "u8"};
     return names[dtype];
 }
 DYNC__FN const char *dync__ptx_raw_type(int dtype)
 {
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64", "s32", "s32", "s32", "s32", "s32"};
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64",
+                                        "s32", "s32", "s32", "s32", "s32"};
     return names[dtype];
 }
-DYNC__FN bool dync__ptx_is_plain(int dtype) { return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL; }
+DYNC__FN bool dync__ptx_is_plain(int dtype)
+{
+    return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
+}
 
 /* to = the raw element, widened. */
 DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
@@ -1470,7 +1797,10 @@ DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const cha
         break;
     }
     case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
-    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to, raw); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
+                       raw);
+        break;
     }
 }
 
@@ -1480,7 +1810,10 @@ DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const c
     case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
     case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
     case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
-    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw, from); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw,
+                       from);
+        break;
     }
 }
 
@@ -1497,9 +1830,12 @@ static void dync__ptx_load_host(dync__ptx *p, int i)
     }
     const char *word = dync__ptx_temp(p, "s32");
     dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
-    if (dtype == DYNC_I16 || dtype == DYNC_I8) dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
-    else if (dtype == DYNC_U8) dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
-    else if (dtype == DYNC_BOOL) dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
+    if (dtype == DYNC_I16 || dtype == DYNC_I8)
+        dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
+    else if (dtype == DYNC_U8)
+        dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
+    else if (dtype == DYNC_BOOL)
+        dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
     else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
         const char *half = dync__ptx_temp(p, "b16");
         dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
@@ -1510,16 +1846,19 @@ static void dync__ptx_load_host(dync__ptx *p, int i)
 }
 
 /* Words of 32 bits that hold narrow elements, taken apart or put together. */
-static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word)
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
+                             const char *const *word)
 {
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
-        if (dtype == DYNC_BF16 || dtype == DYNC_F16) dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
-        if (dtype == DYNC_BF16) {                             /* the upper half of a float */
+        if (dtype == DYNC_BF16 || dtype == DYNC_F16)
+            dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
+        if (dtype == DYNC_BF16) { /* the upper half of a float */
             for (int e = 0; e < 2; e++) {
                 const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits, word[k / per]);
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               word[k / per]);
                 dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
             }
             continue;
@@ -1537,7 +1876,9 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
                 continue;
             }
             const char *raw = dync__ptx_temp(p, "s32");
-            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d", dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw, word[k / per], e * 8 * bytes, 8 * bytes);
+            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d",
+                           dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw,
+                           word[k / per], e * 8 * bytes, 8 * bytes);
             dync__ptx_widen(p, dtype, to, raw);
         }
     }
@@ -1546,16 +1887,21 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
 static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
 {
     int at = dync__format(out, cap, "{");
-    for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
+    for (int k = 0; k < n; k++)
+        at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
     dync__format(out + at, cap - (size_t)at, "}");
 }
 
 /* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
-static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k, const char *at, char *out, size_t cap)
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                  const char *at, char *out, size_t cap)
 {
-    int turned = dync__ptx_turned_of(p, in), bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
-    if (turned >= 0) dync__ptx_turned_place(p, turned, group, k, out, cap);
-    else dync__format(out, cap, "%s+%d", at, k * bytes);
+    int turned = dync__ptx_turned_of(p, in),
+        bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
+    if (turned >= 0)
+        dync__ptx_turned_place(p, turned, group, k, out, cap);
+    else
+        dync__format(out, cap, "%s+%d", at, k * bytes);
     return turned >= 0 ? "shared" : "global";
 }
 
@@ -1569,37 +1915,49 @@ static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
 /* A register for bits as they lie in memory. */
 static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
 {
-    if (p->raw) dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
-    else dync__format(name, 40, "%s", dync__ptx_temp(p, type));
+    if (p->raw)
+        dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
+    else
+        dync__format(name, 40, "%s", dync__ptx_temp(p, type));
     if (p->raw == 1) dync__ptx_reg(p, type, name);
 }
 
 static void dync__ptx_load_group(dync__ptx *p, int i, int group)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
-    int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec); /* elements of one access */
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
     bool plain = dync__ptx_is_plain(dtype);
     if (plain && p->raw == 2) return;
-    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
         int n = plain ? per : per * bytes / 4;
         const char *word[8];
         for (int e = 0; e < n; e++) {
-            if (plain) dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
-            else dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
+            if (plain)
+                dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            else
+                dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
             word[e] = name[e];
         }
         if (p->raw == 2) {
             dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
             continue;
         }
-        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
-        else dync__ptx_list(list, sizeof list, n, name);
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
+        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
         if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
@@ -1607,10 +1965,12 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
 static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
     char at[40] = "", to[40], guard[40], spot[64];
-    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
     bool turned = dync__ptx_turned_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
     char raw[40];
     if (p->raw == 2) {
@@ -1618,20 +1978,28 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
         if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
         return;
     }
-    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (!turned)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
-        const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
+        const char *index = dync__ptx_in_reg(p, in->arg[0], lane),
+                   *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
         dync__format(at, sizeof at, "%s", moved);
     }
-    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT && p->shape.rows % p->shape.rows_per_block;
-    dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
+    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT &&
+                p->shape.rows % p->shape.rows_per_block;
+    dync__format(guard, sizeof guard, "%s",
+                 row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
     if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    if (plain) dync__format(raw, sizeof raw, "%s", to);
-    else dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+    if (plain)
+        dync__format(raw, sizeof raw, "%s", to);
+    else
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
 
@@ -1643,11 +2011,14 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
         return;
     }
     int lanes = dync__ptx_lanes(p, i);
-    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_moves_groups(p, in);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 &&
+                  dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < lanes; lane++) {
         if (dync__ptx_lane(p, i, lane) != lane) continue;
-        if (!vector) dync__ptx_load_one(p, i, lane);
-        else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
+        if (!vector)
+            dync__ptx_load_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_load_group(p, i, lane / p->vec);
     }
 }
 
@@ -1656,61 +2027,84 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
 static void dync__ptx_store_group(dync__ptx *p, int i, int group)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);
     bool plain = dync__ptx_is_plain(dtype);
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    if (dync__ptx_turned_of(p, in) < 0)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
     for (int k = 0; k < p->vec; k += per) {
         int n = 0;
-        for (int e = 0; e < per && plain; e++) dync__format(name[n++], sizeof name[0], "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+        for (int e = 0; e < per && plain; e++)
+            dync__format(name[n++], sizeof name[0], "%s",
+                         dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
         for (int e = 0; e < per && !plain; e += 4 / bytes) {
             const char *word = dync__ptx_temp(p, "b32");
             dync__format(name[n], sizeof name[0], "%s", word);
             if (bytes == 2 && dtype != DYNC_I16) {
                 char low[40], pair[48];
                 dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair)) dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
-                else dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
+                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair))
+                    dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
+                else
+                    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s",
+                                   dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n],
+                                   dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
             } else {
                 dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
                 for (int b = 0; b < 4 / bytes; b++) {
                     const char *raw = dync__ptx_temp(p, "s32");
-                    dync__ptx_narrow(p, dtype, raw, dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
-                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n], 8 * bytes * b, 8 * bytes);
+                    dync__ptx_narrow(p, dtype, raw,
+                                     dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
+                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n],
+                                   8 * bytes * b, 8 * bytes);
                 }
             }
             n++;
         }
-        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
-        else dync__ptx_list(list, sizeof list, n, name);
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
+        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
     }
 }
 
 static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
     bool row = dync__ptx_is_row(p, in);
     char at[40] = "", value[40], guard[40], spot[64];
-    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
     bool turned = dync__ptx_turned_of(p, in) >= 0;
-    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (!turned)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_storex) {
-        const char *index = dync__ptx_in_reg(p, in->arg[1], lane), *moved = dync__ptx_temp(p, "s64");
+        const char *index = dync__ptx_in_reg(p, in->arg[1], lane),
+                   *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
         dync__format(at, sizeof at, "%s", moved);
     }
     dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
     dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), spot, raw);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), spot, raw);
 }
 
 DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
@@ -1724,20 +2118,25 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
     }
     bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < p->groups * p->vec; lane++) {
-        if (!vector) dync__ptx_store_one(p, i, lane);
-        else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);
+        if (!vector)
+            dync__ptx_store_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_store_group(p, i, lane / p->vec);
     }
 }
 
 /* ==== cuda/ptx_half.c ============================================================================== */
 /* cuda/ptx_half.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
  *
- * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of a sum, difference or product of two values that are
- * halves already is one instruction on pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2 * 8 + 2
- * (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149) both ways give zero or the least subnormal alike. Not done:
- * fma (three operands: rounded twice it differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the greater),
- * sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a * b + -0. neg and abs are of the sign bits.
- * A value's pair is beside its lanes in f32; ptxas drops what nobody reads. */
+ * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
+ * a sum, difference or product of two values that are halves already is one instruction on pairs of
+ * lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2 * 8 + 2
+ * (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149) both ways
+ * give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it differs),
+ * division (none for pairs), min and max (of two zeros dync takes the second, PTX the greater),
+ * sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a * b + -0.
+ * neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas drops what
+ * nobody reads. */
 
 static bool dync__ptx_is_half(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
 
@@ -1757,7 +2156,8 @@ static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype)
     const dync__inst *in = &p->k->inst.at[i];
     uint16_t bits;
     if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
-    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) || dync__ptx_half_constant(in, dtype, &bits);
+    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
+           dync__ptx_half_constant(in, dtype, &bits);
 }
 
 /* A rounded operator that goes by pairs. */
@@ -1766,7 +2166,9 @@ static bool dync__ptx_half_rounds(const dync__ptx *p, int i)
     const dync__inst *in = &p->k->inst.at[i];
     if (in->prim != DYNC__P_wrap || !dync__ptx_is_half((int)in->imm.i)) return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
-    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul && op->prim != DYNC__P_neg && op->prim != DYNC__P_abs) return false;
+    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
+        op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
+        return false;
     for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
         if (!dync__ptx_half_value(p, op->arg[a], (int)in->imm.i)) return false;
     return true;
@@ -1787,14 +2189,18 @@ DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
         const dync__inst *in = &k->inst.at[i];
         bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_half_rounds(p, i);
         p->paired[i] = -1;
-        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) read[in->arg[a]] |= by_pairs ? 1 : 2;
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
+            read[in->arg[a]] |= by_pairs ? 1 : 2;
     }
     for (int i = 0; i < k->inst.n; i++)
         if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
 }
 
 /* The register of value i's pair from `lane` on. */
-static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name) { dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane)); }
+static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name)
+{
+    dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane));
+}
 
 /* word is the pair of load i from lane on. */
 DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
@@ -1813,7 +2219,8 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
     dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
 }
 
-/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none. */
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none.
+ */
 static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;
@@ -1829,14 +2236,17 @@ static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *
     }
     const char *high = dync__ptx_in_reg(p, i, lane + 1);
     dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
-    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name, high, low);
+    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name,
+                   high, low);
 }
 
 /* The pair that store wants of value i, if there is one. */
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     (void)dync__ptx_use(p, i, lane);
-    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 || !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1) return false;
+    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
+        !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
+        return false;
     dync__ptx_pair_name(p, i, lane, name);
     return true;
 }
@@ -1845,36 +2255,52 @@ DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 || !dync__ptx_half_rounds(p, i)) return false;
+    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
+        !dync__ptx_half_rounds(p, i))
+        return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
     int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
     for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
-    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name,
+                   in->origin ? " of " : "", in->origin ? in->origin : "");
     p->where[i] = p->paired[i] = p->block;
     for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
         char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
         for (int a = 0; a < n; a++) dync__ptx_half_pair(p, op->arg[a], lane, dtype, arg[a]);
-        for (int e = 0; e < 2; e++) dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
+        for (int e = 0; e < 2; e++)
+            dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
         dync__ptx_pair_name(p, i, lane, to);
         dync__ptx_reg(p, "b32", to);
-        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2", *name = op->prim == DYNC__P_add ? "add" : op->prim == DYNC__P_sub ? "sub" : "mul";
-        if (n == 1) dync__ptx_line(p, op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000" : "and.b32 %s, %s, 0x7fff7fff", to, arg[0]);
-        else if (dtype == DYNC_F16) dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
+        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2",
+                   *name = op->prim == DYNC__P_add   ? "add"
+                           : op->prim == DYNC__P_sub ? "sub"
+                                                     : "mul";
+        if (n == 1)
+            dync__ptx_line(p,
+                           op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000"
+                                                   : "and.b32 %s, %s, 0x7fff7fff",
+                           to, arg[0]);
+        else if (dtype == DYNC_F16)
+            dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
         else {
             bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
             char one[48];
             dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
-            if (mul) dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
-            else dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
+            if (mul)
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
+            else
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
         }
         if (dtype == DYNC_F16) {
-            for (int e = 0; e < 2; e++) dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
+            for (int e = 0; e < 2; e++)
+                dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
             dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
             for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
         } else {
             for (int e = 0; e < 2; e++) {
                 const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits, to);
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               to);
                 dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
             }
         }
@@ -1883,19 +2309,23 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
 }
 
 /* ==== cuda/ptx_turn.c ============================================================================== */
-/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in memory. After ptx_mem.c, before ptx.c.
+/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in
+ * memory. After ptx_mem.c, before ptx.c.
  *
- * The last loop is the one along which the kernel computes ("along"); another, `across`, has the neighbours of the accesses that are turned.
- * A block does one square of side x side indices of the two. What is turned and read comes in by vectors along `across` and goes into shared
- * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and stores of what is turned in shared memory;
- * what is turned and written leaves the same way back. Elements stay in their storage dtype, so nothing is rounded twice.
+ * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
+ * neighbours of the accesses that are turned. A block does one square of side x side indices of the
+ * two. What is turned and read comes in by vectors along `across` and goes into shared memory as
+ * rows along the last loop; the kernel is then computed as any flat one, with loads and stores of
+ * what is turned in shared memory; what is turned and written leaves the same way back. Elements
+ * stay in their storage dtype, so nothing is rounded twice.
  *
- *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are one access of global memory. 8 lanes side
- *              by side along `across` and 4 along the last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that compute
- *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last loop and turns the words
- *              (R x R elements) in registers
- * The plain form is the flat kernel without all this: kernels of another shape, and where the loops are short.
- * Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
+ *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
+ * one access of global memory. 8 lanes side by side along `across` and 4 along the last loop, which
+ * a warp moves at once, then meet in no bank; nor do 8 lanes that compute words      narrow
+ * elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last
+ * loop and turns the words (R x R elements) in registers The plain form is the flat kernel without
+ * all this: kernels of another shape, and where the loops are short. Sources: Ruetsch and
+ * Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
 
 enum { DYNC__PTX_TURN_LEAST = 16, DYNC__PTX_TURN_BYTES = 32768 };
 
@@ -1908,7 +2338,8 @@ static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int 
 static bool dync__ptx_turn_moves(const dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) && !p->host[in->buf];
+    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) &&
+           !p->host[in->buf];
 }
 
 /* What is read and written has one access: a square is read whole before it is written. */
@@ -1918,8 +2349,11 @@ static bool dync__ptx_turn_is_safe(const dync__ptx *p)
     for (int i = 0; i < k->inst.n; i++)
         for (int j = 0; j < i; j++) {
             const dync__inst *a = &k->inst.at[i], *b = &k->inst.at[j];
-            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf || k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
-            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex) return false;
+            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf ||
+                k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT))
+                continue;
+            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex)
+                return false;
         }
     return true;
 }
@@ -1932,7 +2366,8 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
     for (int w = scalar ? 1 : 16 / bytes; w > 1 && w * bytes >= 4; w /= 2) {
         bool fits = k->extent[across] % w == 0;
-        for (int d = 0; d < k->n_dims; d++) fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
+        for (int d = 0; d < k->n_dims; d++)
+            fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
         if (!fits || p->n_checks == DYNC__PTX_CHECKS) continue;
         p->check[p->n_checks++] = (dync__ptx_check){in->buf, w * bytes, a->offset * bytes};
         return w;
@@ -1940,7 +2375,10 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     return 1;
 }
 
-static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t) { return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes; }
+static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t)
+{
+    return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes;
+}
 
 /* Decides whether the flat kernel runs in squares, and how. */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
@@ -1954,7 +2392,8 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
     for (int d = 0; d < last; d++) {
         int n = 0;
         for (int i = 0; i < k->inst.n; i++)
-            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) && dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
+            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) &&
+                 dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
         if (n > best) best = n, s->across = d;
     }
     if (best == 0 || best > DYNC__PTX_TURNED) return;
@@ -1968,14 +2407,19 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
         if (turned || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
         if (!turned || dync__ptx_turned_of(p, in) >= 0) continue;
         dync__ptx_turned *t = &p->turned[p->n_turned++];
-        *t = (dync__ptx_turned){.buf = in->buf, .access = in->access, .out = out, .width = dync__ptx_turn_width(p, in, s->across, scalar)};
+        *t = (dync__ptx_turned){.buf = in->buf,
+                                .access = in->access,
+                                .out = out,
+                                .width = dync__ptx_turn_width(p, in, s->across, scalar)};
         total += bytes;
     }
     side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
     while (side > 16 && side * side * total > DYNC__PTX_TURN_BYTES) side /= 2;
-    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across])) side /= 2;
+    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across]))
+        side /= 2;
     for (; side >= 16; side /= 2) {
-        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) / (k->extent[last] * k->extent[s->across]);
+        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) /
+                 (k->extent[last] * k->extent[s->across]);
         blocks *= (k->extent[last] + side - 1) / side * ((k->extent[s->across] + side - 1) / side);
         if (blocks >= 2 * units || side * narrow <= 128) break;
     }
@@ -1986,7 +2430,7 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
     }
     s->side = (int)side;
     s->blocks = blocks;
-    int lanes = (int)side / s->vec;                           /* threads along the last loop */
+    int lanes = (int)side / s->vec; /* threads along the last loop */
     s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
     s->turns = side * lanes / s->block;
     s->groups = (int)DYNC__MIN(s->groups, s->turns);
@@ -2001,7 +2445,9 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in)
 {
     for (int i = 0; i < p->n_turned; i++)
-        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access && p->turned[i].out == (in->prim == DYNC__P_store)) return i;
+        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access &&
+            p->turned[i].out == (in->prim == DYNC__P_store))
+            return i;
     return -1;
 }
 
@@ -2012,14 +2458,17 @@ static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t)
 }
 
 /* to = the exclusive or of row `m` (b32 registers all). */
-static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to, const char *m)
+static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to,
+                                   const char *m)
 {
     dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
     dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_turn_mask(p, t));
 }
 
-/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread that computes them. */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out, size_t cap)
+/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread
+ * that computes them. */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out,
+                                     size_t cap)
 {
     const dync__ptx_turned *t = &p->turned[turned];
     int bytes = dync__ptx_turn_bytes(p, t), of = element * bytes;
@@ -2038,17 +2487,23 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
 
 /* ---- in and out ------------------------------------------------------------------------------ */
 
-/* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
-typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
+/* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along
+ * `across`. */
+typedef struct dync__ptx_turn_unit {
+    int n, rows, words;
+    char in[4][40], place[24], at[4][40];
+} dync__ptx_turn_unit;
 
 /* Names w<turned>_<unit>_<row>_<word> of what is moved. */
-static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row, int word, char *name)
+static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row,
+                                int word, char *name)
 {
     dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->turned), unit, row, word);
 }
 
 /* Place, addresses and guards of a unit. */
-static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit, dync__ptx_turn_unit *u)
+static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                   dync__ptx_turn_unit *u)
 {
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
@@ -2086,12 +2541,15 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
     dync__format(im, sizeof im, "%s", dync__ptx_temp(p, "s64"));
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %d, %%base%d", base, m, bytes, (int)(t - p->turned));
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", im, l);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes), base);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes),
+                   base);
     for (int r = 0; r < u->rows; r++) {
         u->in[r][0] = 0;
-        dync__format(u->at[r], sizeof u->at[r], "%s+%lld", base, (long long)(r * a->stride[last] * bytes));
+        dync__format(u->at[r], sizeof u->at[r], "%s+%lld", base,
+                     (long long)(r * a->stride[last] * bytes));
         if (!s->guarded) continue;
-        const char *ok = dync__ptx_temp(p, "pred"), *ok_m = dync__ptx_temp(p, "pred"), *il = dync__ptx_temp(p, "u32");
+        const char *ok = dync__ptx_temp(p, "pred"), *ok_m = dync__ptx_temp(p, "pred"),
+                   *il = dync__ptx_temp(p, "u32");
         dync__ptx_line(p, "setp.lt.u32 %s, %s, %%mleft", ok_m, m);
         dync__ptx_line(p, "add.u32 %s, %s, %d", il, l, r);
         dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %%lleft, %s", ok, il, ok_m);
@@ -2106,7 +2564,8 @@ static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t)
 }
 
 /* Rows to or from global memory. */
-static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                  const dync__ptx_turn_unit *u)
 {
     int whole = t->width * dync__ptx_turn_bytes(p, t);
     const char *type = whole == 1 ? "u8" : whole == 2 ? "b16" : "b32";
@@ -2118,9 +2577,16 @@ static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int u
             if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
             n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
         }
-        const char *vec = u->words == 1 ? "" : u->words == 2 ? "v2." : "v4.", *open = u->words > 1 ? "{" : "", *close = u->words > 1 ? "}" : "";
-        if (t->out) dync__ptx_line(p, "%sst.global.%s%s [%s], %s%s%s", u->in[r], vec, type, u->at[r], open, list, close);
-        else dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list, close, u->at[r]);
+        const char *vec = u->words == 1   ? ""
+                          : u->words == 2 ? "v2."
+                                          : "v4.",
+                   *open = u->words > 1 ? "{" : "", *close = u->words > 1 ? "}" : "";
+        if (t->out)
+            dync__ptx_line(p, "%sst.global.%s%s [%s], %s%s%s", u->in[r], vec, type, u->at[r], open,
+                           list, close);
+        else
+            dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list,
+                           close, u->at[r]);
     }
 }
 
@@ -2132,12 +2598,14 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
     if (rows == 1) return;
     for (int i = 0; i < rows; i++) dync__format(t[i], sizeof t[i], "%s", dync__ptx_temp(p, "b32"));
     for (int i = 0; i < rows; i++)
-        dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", t[i], name[i / 2 * 2], name[i / 2 * 2 + 1], select[rows == 4][i % 2]);
+        dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", t[i], name[i / 2 * 2], name[i / 2 * 2 + 1],
+                       select[rows == 4][i % 2]);
     if (rows == 4) {
         char pairs[4][40];
         for (int i = 0; i < 4; i++) {
             dync__format(pairs[i], sizeof pairs[i], "%s", dync__ptx_temp(p, "b32"));
-            dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", pairs[i], t[i / 2], t[i / 2 + 2], select[0][i % 2]);
+            dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", pairs[i], t[i / 2], t[i / 2 + 2],
+                           select[0][i % 2]);
         }
         memcpy(t, pairs, sizeof t);
     }
@@ -2145,9 +2613,11 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
 }
 
 /* Words to or from shared memory, element by element of the w. */
-static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                  const dync__ptx_turn_unit *u)
 {
-    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes, per = t->width == 1 ? 1 : u->rows;
+    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes,
+        per = t->width == 1 ? 1 : u->rows;
     char word[4][40], name[40];
     for (int e = 0; e < t->width; e += per) {
         /* rows e .. e + per of the square, R elements of the last loop each */
@@ -2159,18 +2629,22 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
                 dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, high);
                 dync__ptx_reg(p, "b32", word[0]);
                 dync__ptx_reg(p, "b32", high);
-                dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place, t->at + e * row);
+                dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place,
+                               t->at + e * row);
             } else {
-                dync__ptx_line(p, "ld.shared.b32 %s, [%s+%d]", word[r], u->place, t->at + (e + r) * row);
+                dync__ptx_line(p, "ld.shared.b32 %s, [%s+%d]", word[r], u->place,
+                               t->at + (e + r) * row);
             }
         }
         if (t->out && bytes == 8) continue;
-        if (t->out && t->width == 1) {                          /* one element of R rows */
+        if (t->out && t->width == 1) { /* one element of R rows */
             for (int r = 0; r < u->rows; r++) {
                 dync__ptx_turn_word(t, p, unit, r, 0, name);
                 dync__ptx_reg(p, bytes == 2 ? "b16" : "b32", name);
-                if (bytes == 1) dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
-                else if (bytes == 4) dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
+                if (bytes == 1)
+                    dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
+                else if (bytes == 4)
+                    dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
             }
             if (bytes == 2) {
                 dync__ptx_turn_word(t, p, unit, 0, 0, word[1]);
@@ -2188,17 +2662,21 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
             }
             continue;
         }
-        for (int r = 0; r < u->rows; r++) dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
+        for (int r = 0; r < u->rows; r++)
+            dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
         if (bytes == 8) {
             dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, name);
-            dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row, word[0], name);
+            dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row,
+                           word[0], name);
             continue;
         }
-        if (t->width > 1) dync__ptx_turn_words(p, per, word);
-        else if (bytes < 4) {                                   /* one element of R rows: a word */
+        if (t->width > 1)
+            dync__ptx_turn_words(p, per, word);
+        else if (bytes < 4) { /* one element of R rows: a word */
             char whole[40];
             dync__format(whole, sizeof whole, "%s", dync__ptx_temp(p, "b32"));
-            if (bytes == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", whole, word[0], word[1]);
+            if (bytes == 2)
+                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", whole, word[0], word[1]);
             else {
                 const char *high = dync__ptx_temp(p, "b32");
                 dync__ptx_line(p, "prmt.b32 %s, %s, %s, 0x0040", whole, word[0], word[1]);
@@ -2207,24 +2685,29 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
             }
             dync__format(word[0], sizeof word[0], "%s", whole);
         }
-        for (int r = 0; r < per; r++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row, word[r]);
+        for (int r = 0; r < per; r++)
+            dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row,
+                           word[r]);
     }
 }
 
-/* All that is turned and read (out: written), by all threads of the block. Reads are all under way before the first is waited for. */
+/* All that is turned and read (out: written), by all threads of the block. Reads are all under way
+ * before the first is waited for. */
 static void dync__ptx_turn_move(dync__ptx *p, bool out)
 {
     for (int i = 0; i < p->n_turned; i++) {
         const dync__ptx_turned *t = &p->turned[i];
         int n = dync__ptx_turn_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
-        dync__ptx_turn_unit one, *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
+        dync__ptx_turn_unit one,
+            *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
         if (t->out != out) continue;
         if (!u) {
             p->failed = true;
             return;
         }
-        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from", t->buf, t->width);
-        if (n < p->shape.block) {                               /* fewer than threads */
+        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from",
+                       t->buf, t->width);
+        if (n < p->shape.block) { /* fewer than threads */
             dync__ptx_line(p, "setp.ge.u32 %%skip, %%thr, %d", n);
             dync__ptx_line(p, "@%%skip bra SKIP%d", i);
         }
@@ -2244,8 +2727,10 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out)
 static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b)
 {
     dync__ptx_reg(p, p->index, to);
-    if (p->shape.wide) dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
-    else dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
+    if (p->shape.wide)
+        dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
+    else
+        dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
 }
 
 /* Which square: the corner of the two loops in %cl and %cm, the other loops in %c<d>. */
@@ -2259,15 +2744,20 @@ static void dync__ptx_turn_corner(dync__ptx *p)
     dync__ptx_line(p, "mov.u32 %%rest, %%cta");
     /* the last loop, across, then the others from inside */
     for (int i = 0; i <= last; i++) {
-        int d = i == 0 ? last : i == 1 ? s->across : last + 1 - i <= s->across ? last - i : last + 1 - i;
+        int d = i == 0                      ? last
+                : i == 1                    ? s->across
+                : last + 1 - i <= s->across ? last - i
+                                            : last + 1 - i;
         bool square = i < 2;
         int64_t n = square ? (k->extent[d] + s->side - 1) / s->side : k->extent[d];
         char name[24];
         const char *part = dync__ptx_temp(p, "u32");
         dync__ptx_line(p, "rem.u32 %s, %%rest, %lld", part, (long long)n);
         dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)n);
-        if (square) dync__format(name, sizeof name, "%s", corner[i]);
-        else dync__format(name, sizeof name, "%%c%d", d);
+        if (square)
+            dync__format(name, sizeof name, "%s", corner[i]);
+        else
+            dync__format(name, sizeof name, "%%c%d", d);
         dync__ptx_reg(p, p->index, name);
         dync__ptx_line(p, s->wide ? "cvt.u64.u32 %s, %s" : "mov.u32 %s, %s", name, part);
         if (!square) continue;
@@ -2295,14 +2785,17 @@ static void dync__ptx_turn_bases(dync__ptx *p)
         dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", base, t->buf, (long long)(a->offset * bytes));
         for (int d = 0; d <= last; d++) {
             if (a->stride[d] == 0 || k->extent[d] <= 1) continue;
-            if (d == last || d == p->shape.across) dync__format(name, sizeof name, "%s", d == last ? "%cl" : "%cm");
-            else dync__format(name, sizeof name, "%%c%d", d);
+            if (d == last || d == p->shape.across)
+                dync__format(name, sizeof name, "%s", d == last ? "%cl" : "%cm");
+            else
+                dync__format(name, sizeof name, "%%c%d", d);
             dync__ptx_add_scaled(p, base, name, a->stride[d] * bytes);
         }
     }
 }
 
-/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of the loops, %in<group>b1. */
+/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of
+ * the loops, %in<group>b1. */
 static void dync__ptx_turn_positions(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
@@ -2316,8 +2809,10 @@ static void dync__ptx_turn_positions(dync__ptx *p)
         for (int d = 0; d <= last; d++) {
             dync__format(name, sizeof name, "%%i%d_%db1", d, g);
             dync__format(c, sizeof c, "%%c%d", d);
-            if (d == last) dync__ptx_turn_index(p, name, "%cl", "%l");
-            else if (d == s->across) dync__ptx_turn_index(p, name, "%cm", m);
+            if (d == last)
+                dync__ptx_turn_index(p, name, "%cl", "%l");
+            else if (d == s->across)
+                dync__ptx_turn_index(p, name, "%cm", m);
             else {
                 dync__ptx_reg(p, p->index, name);
                 dync__ptx_line(p, "mov.%s %s, %s", p->index, name, c);
@@ -2367,17 +2862,26 @@ DYNC__FN void dync__ptx_turn(dync__ptx *p)
 }
 
 /* ==== cuda/ptx_reduce.c ============================================================================ */
-/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps through shared memory, blocks through scratch
- * memory. Before ptx.c.
+/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
+ * through shared memory, blocks through scratch memory. Before ptx.c.
  *
- * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all get the result) are joined pairwise. It
- * depends on the shape alone. argmax and argmin carry the position; of equal values the earlier wins, NaN wins over all. */
+ * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all
+ * get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry the
+ * position; of equal values the earlier wins, NaN wins over all. */
 
 /* a partial result; place: argmax, argmin */
-typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;
+typedef struct dync__ptx_pair {
+    char value[40], place[40];
+} dync__ptx_pair;
 
-static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
-static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
+static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i)
+{
+    return &p->k->inst.at[i];
+}
+static int dync__ptx_reduce_type(const dync__ptx *p, int i)
+{
+    return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type;
+}
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
 static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
 
@@ -2394,38 +2898,51 @@ static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
     a.place[0] = 0;
-    if (dync__ptx_is_arg(kind)) dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
+    if (dync__ptx_is_arg(kind))
+        dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
     return a;
 }
 
 static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
 {
     dync__scalar s;
-    bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX, high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
+    bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX,
+         high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
     s.i = 0;
-    if (type == DYNC_F32) s.f = low ? (float)-HUGE_VAL : high ? (float)HUGE_VAL : kind == DYNC__R_PROD ? 1.0f : 0.0f;
-    else if (type == DYNC_F64) s.d = low ? -HUGE_VAL : high ? HUGE_VAL : kind == DYNC__R_PROD ? 1.0 : 0.0;
-    else if (type == DYNC_I64) s.i = low ? INT64_MIN : high ? INT64_MAX : kind == DYNC__R_PROD;
-    else if (type == DYNC_I32) s.i = low ? INT32_MIN : high ? INT32_MAX : kind == DYNC__R_PROD;
-    else s.i = kind == DYNC__R_ALL;
+    if (type == DYNC_F32)
+        s.f = low ? (float)-HUGE_VAL : high ? (float)HUGE_VAL : kind == DYNC__R_PROD ? 1.0f : 0.0f;
+    else if (type == DYNC_F64)
+        s.d = low ? -HUGE_VAL : high ? HUGE_VAL : kind == DYNC__R_PROD ? 1.0 : 0.0;
+    else if (type == DYNC_I64)
+        s.i = low ? INT64_MIN : high ? INT64_MAX : kind == DYNC__R_PROD;
+    else if (type == DYNC_I32)
+        s.i = low ? INT32_MIN : high ? INT32_MAX : kind == DYNC__R_PROD;
+    else
+        s.i = kind == DYNC__R_ALL;
     return dync__ptx_constant(p, type, s);
 }
 
 static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
 {
-    if (type == DYNC_BOOL) dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
-    else dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
+    if (type == DYNC_BOOL)
+        dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
+    else
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
 }
 
 /* a = b where b is better: greater (or less), or NaN where a is none, or equal and earlier. */
-static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                               const dync__ptx_pair *b)
 {
-    const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"), *equal = dync__ptx_temp(p, "pred");
+    const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"),
+               *equal = dync__ptx_temp(p, "pred");
     const char *earlier = dync__ptx_temp(p, "pred");
-    dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better, b->value, a->value);
+    dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better,
+                   b->value, a->value);
     dync__ptx_line(p, "setp.eq.%s %s, %s, %s", t, equal, b->value, a->value);
     if (type == DYNC_F32 || type == DYNC_F64) {
-        const char *nan_a = dync__ptx_temp(p, "pred"), *nan_b = dync__ptx_temp(p, "pred"), *both = dync__ptx_temp(p, "pred");
+        const char *nan_a = dync__ptx_temp(p, "pred"), *nan_b = dync__ptx_temp(p, "pred"),
+                   *both = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_a, a->value, a->value);
         dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_b, b->value, b->value);
         dync__ptx_line(p, "and.pred %s, %s, %s", both, nan_a, nan_b);
@@ -2441,22 +2958,30 @@ static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx
 }
 
 /* a = a with b */
-static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                           const dync__ptx_pair *b)
 {
     const char *t = dync__ptx_type(type);
     bool f = type == DYNC_F32 || type == DYNC_F64;
     switch (kind) {
-    case DYNC__R_SUM: dync__ptx_line(p, "add%s.%s %s, %s, %s", f ? ".rn" : "", t, a->value, a->value, b->value); break;
-    case DYNC__R_PROD: dync__ptx_line(p, "mul%s.%s %s, %s, %s", f ? ".rn" : ".lo", t, a->value, a->value, b->value); break;
+    case DYNC__R_SUM:
+        dync__ptx_line(p, "add%s.%s %s, %s, %s", f ? ".rn" : "", t, a->value, a->value, b->value);
+        break;
+    case DYNC__R_PROD:
+        dync__ptx_line(p, "mul%s.%s %s, %s, %s", f ? ".rn" : ".lo", t, a->value, a->value,
+                       b->value);
+        break;
     case DYNC__R_ANY: dync__ptx_line(p, "or.pred %s, %s, %s", a->value, a->value, b->value); break;
     case DYNC__R_ALL: dync__ptx_line(p, "and.pred %s, %s, %s", a->value, a->value, b->value); break;
     case DYNC__R_MAX:
     case DYNC__R_MIN:
         if (!f) {
-            dync__ptx_line(p, "%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "max" : "min", t, a->value, a->value, b->value);
+            dync__ptx_line(p, "%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "max" : "min", t, a->value,
+                           a->value, b->value);
         } else {
             const char *first = dync__ptx_temp(p, "pred"), *take = dync__ptx_temp(p, "pred");
-            dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "gt" : "lt", t, first, a->value, b->value);
+            dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "gt" : "lt", t, first,
+                           a->value, b->value);
             dync__ptx_line(p, "setp.nan.or.%s %s, %s, %s, %s", t, take, a->value, a->value, first);
             dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, a->value, b->value, take);
         }
@@ -2483,7 +3008,8 @@ static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
 {
     for (int i = 0; i < p->k->inst.n; i++)
-        if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
+        if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce &&
+            dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
             dync__ptx_accumulators(p, i, p->groups * p->vec);
 }
 
@@ -2498,26 +3024,33 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
         dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
         if (dync__ptx_is_arg(kind)) {
             const char *place = dync__ptx_temp(p, p->index);
-            dync__ptx_line(p, "add.%s %s, %%pos%db%d, %d", p->index, place, lane / p->vec, p->block, lane % p->vec);
-            dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", x.place, place);
+            dync__ptx_line(p, "add.%s %s, %%pos%db%d, %d", p->index, place, lane / p->vec, p->block,
+                           lane % p->vec);
+            dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", x.place,
+                           place);
         }
         if (p->shape.guarded) {
             dync__format(guard, sizeof guard, "%%in%db%d", lane / p->vec, p->block);
             const char *identity = dync__ptx_identity(p, kind, type);
             if (type == DYNC_BOOL) {
-                dync__ptx_line(p, "%s.pred %s, %s, %s", kind == DYNC__R_ALL ? "or" : "and", x.value, x.value, guard);
-                if (kind == DYNC__R_ALL) {                     /* x or not in */
+                dync__ptx_line(p, "%s.pred %s, %s, %s", kind == DYNC__R_ALL ? "or" : "and", x.value,
+                               x.value, guard);
+                if (kind == DYNC__R_ALL) { /* x or not in */
                     const char *out = dync__ptx_temp(p, "pred");
                     dync__ptx_line(p, "not.pred %s, %s", out, guard);
                     dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
                     dync__ptx_line(p, "or.pred %s, %s, %s", x.value, x.value, out);
                 }
             } else {
-                dync__ptx_line(p, "selp.%s %s, %s, %s, %s", dync__ptx_type(type), x.value, x.value, identity, guard);
+                dync__ptx_line(p, "selp.%s %s, %s, %s, %s", dync__ptx_type(type), x.value, x.value,
+                               identity, guard);
             }
-            if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place, guard);
+            if (dync__ptx_is_arg(kind))
+                dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place,
+                               guard);
         }
-        if (dync__ptx_has_turns(p)) dync__ptx_join(p, kind, type, &acc, &x);
+        if (dync__ptx_has_turns(p))
+            dync__ptx_join(p, kind, type, &acc, &x);
         else {
             dync__ptx_move(p, type, acc.value, x.value);
             if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", acc.place, x.place);
@@ -2535,7 +3068,8 @@ static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int di
 }
 
 /* to = from of the thread `distance` away */
-static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance)
+static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from,
+                              int distance)
 {
     if (type == DYNC_BOOL) {
         const char *word = dync__ptx_temp(p, "b32");
@@ -2552,7 +3086,8 @@ static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char
     }
 }
 
-static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads)
+static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                                int threads)
 {
     for (int distance = threads / 2; distance > 0; distance /= 2) {
         dync__ptx_pair b = dync__ptx_new_pair(p, kind, type);
@@ -2563,7 +3098,8 @@ static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__pt
 }
 
 /* A value to or from 8 bytes of memory. */
-static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value)
+static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type,
+                          const char *at, const char *value)
 {
     const char *v = value;
     if (type == DYNC_BOOL) {
@@ -2572,7 +3108,8 @@ static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, in
     }
     dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, space, dync__ptx_bits(type), at, v);
 }
-static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at)
+static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type,
+                          const char *to, const char *at)
 {
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
@@ -2594,7 +3131,8 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
 {
     int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
     char put[40], get[40];
-    const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
+    const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"),
+               *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
     dync__ptx_line(p, "shr.u32 %s, %%thr, 5", warp);
     dync__ptx_line(p, "and.b32 %s, %%thr, 31", lane);
     dync__ptx_line(p, "setp.eq.u32 %s, %s, 0", lead, lane);
@@ -2602,12 +3140,14 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
     char guard[48];
     dync__format(guard, sizeof guard, "@%s ", lead);
     for (int k = 0; k < arrays; k++) {
-        dync__format(put, sizeof put, "%s", dync__ptx_shared(p, warp, p->shared_bytes + k * 8 * warps));
+        dync__format(put, sizeof put, "%s",
+                     dync__ptx_shared(p, warp, p->shared_bytes + k * 8 * warps));
         dync__ptx_put(p, guard, "shared", k ? DYNC_I64 : type, put, k ? a->place : a->value);
     }
     dync__ptx_line(p, "bar.sync 0");
     for (int k = 0; k < arrays; k++) {
-        dync__format(get, sizeof get, "%s", dync__ptx_shared(p, mine, p->shared_bytes + k * 8 * warps));
+        dync__format(get, sizeof get, "%s",
+                     dync__ptx_shared(p, mine, p->shared_bytes + k * 8 * warps));
         dync__ptx_get(p, "", "shared", k ? DYNC_I64 : type, k ? a->place : a->value, get);
     }
     p->shared_bytes += 8 * warps * arrays;
@@ -2621,9 +3161,13 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
     char at[2][40];
     if (n == 1) return;
     for (int k = 0; k < arrays; k++)
-        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type, dync__ptx_shared(p, "%thr", p->shared_bytes + k * bytes), k ? a->place : a->value);
+        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type,
+                      dync__ptx_shared(p, "%thr", p->shared_bytes + k * bytes),
+                      k ? a->place : a->value);
     dync__ptx_line(p, "bar.sync 0");
-    for (int k = 0; k < arrays; k++) dync__format(at[k], sizeof at[k], "%s", dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
+    for (int k = 0; k < arrays; k++)
+        dync__format(at[k], sizeof at[k], "%s",
+                     dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
     for (int t = 0; t < n; t++) {
         dync__ptx_pair b = t == 0 ? *a : dync__ptx_new_pair(p, kind, type);
         char place[60];
@@ -2640,7 +3184,8 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
 static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a)
 {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
-    if (p->shape.mode == DYNC__PTX_COLUMNS) dync__ptx_join_columns(p, kind, type, a);
+    if (p->shape.mode == DYNC__PTX_COLUMNS)
+        dync__ptx_join_columns(p, kind, type, a);
     else {
         dync__ptx_butterfly(p, kind, type, a, (int)DYNC__MIN(p->shape.threads, 32));
         if (p->shape.threads > 32) dync__ptx_join_warps(p, kind, type, a);
@@ -2648,8 +3193,10 @@ static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a
     if (p->stage == 1) return;
     char to[40];
     dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
-    if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
-    else dync__ptx_move(p, type, to, a->value);
+    if (dync__ptx_is_arg(kind))
+        dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
+    else
+        dync__ptx_move(p, type, to, a->value);
 }
 
 DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
@@ -2661,7 +3208,8 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
         for (int n = p->groups * p->vec, half; n > 1; n = half) {
             half = (n + 1) / 2;
             for (int lane = 0; lane + half < n; lane++) {
-                dync__ptx_pair a = dync__ptx_accumulator(i, lane), b = dync__ptx_accumulator(i, lane + half);
+                dync__ptx_pair a = dync__ptx_accumulator(i, lane),
+                               b = dync__ptx_accumulator(i, lane + half);
                 dync__ptx_join(p, (int)in->imm.i, dync__ptx_reduce_type(p, i), &a, &b);
             }
         }
@@ -2672,7 +3220,10 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
 
 /* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------- */
 
-static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
+static bool dync__ptx_is_reduction(const dync__ptx *p, int i)
+{
+    return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
+}
 
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
 {
@@ -2684,12 +3235,14 @@ DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
 /* Address of place [number][part][row]. */
 static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part)
 {
-    const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"), *wide = dync__ptx_temp(p, "s64");
+    const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"),
+               *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", row, "%row");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, part);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)p->shape.rows, row);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, 8, %%scratch", at, at);
-    dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(number * p->shape.splits * p->shape.rows * 8));
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at,
+                   (long long)(number * p->shape.splits * p->shape.rows * 8));
     return at;
 }
 
@@ -2699,10 +3252,13 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
         if (!dync__ptx_is_reduction(p, i)) continue;
         dync__ptx_pair a = dync__ptx_accumulator(i, 0);
-        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] && in->section == 2 * p->phase + 1; k++) {
+        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] &&
+                        in->section == 2 * p->phase + 1;
+             k++) {
             char at[40];
             dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%part"));
-            dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at, k ? a.place : a.value);
+            dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at,
+                          k ? a.place : a.value);
         }
         number += 2;
     }
@@ -2744,13 +3300,14 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
 /* ==== cuda/ptx.c =================================================================================== */
 /* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
  *
- *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
- *                offset of random numbers where they are drawn
- *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over goes to a scalar tail
- *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side, T warps along the row
- * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
- * Invariant: every register is declared once, at the top of its function, before the statements.
- * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
+ *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its
+ * value), then scratch, then the state, seed and offset of random numbers where they are drawn flat
+ * every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over
+ * goes to a scalar tail rows         T threads a row, neighbours in memory side by side; columns:
+ * 32 rows side by side, T warps along the row Sums are taken lane by lane, then over the lanes, the
+ * warp and the block in a fixed order: the same bits every time. Invariant: every register is
+ * declared once, at the top of its function, before the statements. Sources: NVIDIA, PTX ISA 8.0;
+ * techniques.md 2f of the design (bandwidth kernels). */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -2764,7 +3321,10 @@ DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name) { dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name); }
+DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name)
+{
+    dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name);
+}
 
 static char *dync__ptx_name(dync__ptx *p)
 {
@@ -2782,9 +3342,16 @@ DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
 
 DYNC__FN const char *dync__ptx_type(int type)
 {
-    return type == DYNC_F32 ? "f32" : type == DYNC_F64 ? "f64" : type == DYNC_I64 ? "s64" : type == DYNC_I32 ? "s32" : "pred";
+    return type == DYNC_F32   ? "f32"
+           : type == DYNC_F64 ? "f64"
+           : type == DYNC_I64 ? "s64"
+           : type == DYNC_I32 ? "s32"
+                              : "pred";
 }
-DYNC__FN const char *dync__ptx_bits(int type) { return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32"; }
+DYNC__FN const char *dync__ptx_bits(int type)
+{
+    return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32";
+}
 
 DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 {
@@ -2810,20 +3377,26 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
-static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
+static bool dync__ptx_straight(const dync__ptx *p)
+{
+    return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+}
 
 /* Are the registers of i those of this block, or good everywhere? */
 static bool dync__ptx_at_hand(const dync__ptx *p, int i)
 {
     const dync__inst *in = dync__ptx_inst(p, i);
     if (p->where[i] < 0) return false;
-    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || dync__ptx_straight(p);
+    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce ||
+           dync__ptx_straight(p);
 }
 
 DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
 {
     const dync__inst *in = dync__ptx_inst(p, i);
-    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2 ? 1 : p->groups * p->vec;
+    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2
+               ? 1
+               : p->groups * p->vec;
 }
 
 DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
@@ -2837,9 +3410,11 @@ static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *nam
     const dync__inst *in = dync__ptx_inst(p, i);
     char block[16] = "", lanes[16] = "";
     const char *prim = dync__prim_info(in->prim)->name;
-    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) && in->prim != DYNC__P_reduce)
+    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) &&
+        in->prim != DYNC__P_reduce)
         dync__format(block, sizeof block, "b%d", (int)p->where[i]);
-    if (dync__ptx_lanes(p, i) > 1) dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
+    if (dync__ptx_lanes(p, i) > 1)
+        dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
     dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
     return name;
 }
@@ -2874,11 +3449,15 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
-    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
-        if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
+    if (!p->shape.guarded ||
+        (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
+        if (p->shape.mode == DYNC__PTX_FLAT || !writes ||
+            p->shape.rows % p->shape.rows_per_block == 0)
+            return "";
         return "@%rowok ";
     }
-    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in", group, p->block);
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in",
+                 group, p->block);
     return name;
 }
 
@@ -2892,7 +3471,8 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
     if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
     if (p->taken == i + 1) return;
-    dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+    dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name,
+                   in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
     switch (in->prim) {
     case DYNC__P_load:
@@ -2908,8 +3488,10 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
-static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix.
+ */
+static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
+                                  const char *prefix, const char *suffix)
 {
     char rest[40], name[40];
     dync__format(rest, sizeof rest, "%s", linear);
@@ -2919,8 +3501,10 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
         int64_t extent = p->k->extent[d];
         bool more = false;
         for (int e = from; e < d; e++) more |= p->k->extent[e] > 1;
-        if (extent <= 1) dync__ptx_line(p, "mov.%s %s, 0", p->index, name);
-        else if (!more) dync__ptx_line(p, "mov.%s %s, %s", p->index, name, rest);
+        if (extent <= 1)
+            dync__ptx_line(p, "mov.%s %s, 0", p->index, name);
+        else if (!more)
+            dync__ptx_line(p, "mov.%s %s, %s", p->index, name, rest);
         else {
             const char *next = dync__ptx_temp(p, p->index);
             dync__ptx_line(p, "div.%s %s, %s, %lld", p->index, next, rest, (long long)extent);
@@ -2931,9 +3515,13 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
     }
 }
 
-static int dync__ptx_first_inner(const dync__ptx *p) { return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer; }
+static int dync__ptx_first_inner(const dync__ptx *p)
+{
+    return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer;
+}
 
-/* Position of every group of this block: base + (group * T + t) * vec, with its guard and its coordinates. */
+/* Position of every group of this block: base + (group * T + t) * vec, with its guard and its
+ * coordinates. */
 static void dync__ptx_positions(dync__ptx *p, const char *base)
 {
     const dync__ptx_shape *s = &p->shape;
@@ -2941,29 +3529,39 @@ static void dync__ptx_positions(dync__ptx *p, const char *base)
     for (int g = 0; g < p->groups; g++) {
         dync__format(name, sizeof name, "%%pos%db%d", g, p->block);
         dync__ptx_reg(p, p->index, name);
-        if (s->mode == DYNC__PTX_FLAT && p->copy) dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(s->inner / s->vec * s->vec));
+        if (s->mode == DYNC__PTX_FLAT && p->copy)
+            dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name,
+                           (long long)(s->inner / s->vec * s->vec));
         else if (s->mode == DYNC__PTX_FLAT) {
-            if (g) dync__ptx_line(p, "mad.lo.%s %s, %%T, %d, %s", p->index, name, g, base);
-            else dync__ptx_line(p, "mov.%s %s, %s", p->index, name, base);
+            if (g)
+                dync__ptx_line(p, "mad.lo.%s %s, %%T, %d, %s", p->index, name, g, base);
+            else
+                dync__ptx_line(p, "mov.%s %s, %s", p->index, name, base);
         } else {
             dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(g * s->threads));
         }
         dync__format(in, sizeof in, "%%in%db%d", g, p->block);
         if (s->mode == DYNC__PTX_FLAT && g && s->guarded) {
             dync__ptx_reg(p, "pred", in);
-            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)(s->inner / s->vec));
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name,
+                           (long long)(s->inner / s->vec));
         }
         if (p->vec > 1) dync__ptx_line(p, "mul.lo.%s %s, %s, %d", p->index, name, name, p->vec);
-        if (s->mode != DYNC__PTX_FLAT && base) dync__ptx_line(p, "add.%s %s, %s, %s", p->index, name, name, base);
+        if (s->mode != DYNC__PTX_FLAT && base)
+            dync__ptx_line(p, "add.%s %s, %s, %s", p->index, name, name, base);
         if (s->mode != DYNC__PTX_FLAT && s->guarded) {
             dync__ptx_reg(p, "pred", in);
-            if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, in, name);
-            else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)s->inner);
+            if (s->splits > 1)
+                dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, in, name);
+            else
+                dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name,
+                               (long long)s->inner);
         }
         if (s->guarded && !(s->mode == DYNC__PTX_FLAT && (g == 0 || p->copy))) {
             dync__format(put, sizeof put, "%%put%db%d", g, p->block);
             dync__ptx_reg(p, "pred", put);
-            dync__ptx_line(p, "and.pred %s, %s, %s", put, in, s->mode == DYNC__PTX_FLAT ? "%true" : "%rowok");
+            dync__ptx_line(p, "and.pred %s, %s, %s", put, in,
+                           s->mode == DYNC__PTX_FLAT ? "%true" : "%rowok");
         }
         dync__format(suffix, sizeof suffix, "_%db%d", g, p->block);
         dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
@@ -2994,7 +3592,8 @@ static void dync__ptx_open(dync__ptx *p)
         const dync__buf *b = &p->k->buf.at[i];
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(p, "b64", name);
-        dync__str_addf(&p->body, "    // %s: %s%s%s\n", name, dync__dtype_info(b->dtype)->name, b->name ? " " : "", b->name ? b->name : "");
+        dync__str_addf(&p->body, "    // %s: %s%s%s\n", name, dync__dtype_info(b->dtype)->name,
+                       b->name ? " " : "", b->name ? b->name : "");
         dync__ptx_line(p, "ld.param.b64 %s, [p%d]", name, i);
         if (!p->host[i]) dync__ptx_line(p, "cvta.to.global.u64 %s, %s", name, name);
     }
@@ -3025,7 +3624,10 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     memset(l, 0, sizeof *l);
     dync__str clean = {0};
     for (const char *c = p->k->name; *c && clean.n < 60; c++)
-        dync__str_addc(&clean, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_');
+        dync__str_addc(&clean, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                                       (*c >= '0' && *c <= '9')
+                                   ? *c
+                                   : '_');
     dync__format(l->entry, sizeof l->entry, "dync_%s_%d", dync__str_get(&clean), out->n_launches);
     dync__str_free(&clean);
     l->grid[0] = gx;
@@ -3035,7 +3637,8 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     dync__str_addf(&out->text, "\n.visible .entry %s(", l->entry);
     for (int i = 0; i < n; i++) dync__str_addf(&out->text, "%s.param .b64 p%d", i ? ", " : "", i);
     dync__str_addf(&out->text, ")\n.maxntid %d, 1, 1\n{\n", block);
-    if (p->shared_bytes) dync__str_addf(&out->text, "    .shared .align 16 .b8 smem[%d];\n", p->shared_bytes);
+    if (p->shared_bytes)
+        dync__str_addf(&out->text, "    .shared .align 16 .b8 smem[%d];\n", p->shared_bytes);
     dync__str_add(&out->text, dync__str_get(&p->regs));
     dync__str_add(&out->text, dync__str_get(&p->body));
     dync__str_add(&out->text, "    ret;\n}\n");
@@ -3049,7 +3652,8 @@ static void dync__ptx_special(dync__ptx *p, const char *name, const char *specia
 }
 
 /* %d = %a * %b + %c of 32-bit numbers, in the type of indices. */
-static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c)
+static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b,
+                            const char *c)
 {
     dync__ptx_reg(p, p->index, name);
     if (!p->shape.wide) {
@@ -3073,7 +3677,8 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
 {
     const dync__ptx_shape *s = &p->shape;
     int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
-    int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) / ((int64_t)s->block * s->groups);
+    int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) /
+                     ((int64_t)s->block * s->groups);
     blocks = DYNC__MAX(DYNC__MIN(blocks, (int64_t)units * 8), 1);
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
@@ -3126,16 +3731,18 @@ static void dync__ptx_row_begin(dync__ptx *p)
     dync__ptx_reg(p, "u32", "%sub");
     dync__ptx_reg(p, "u32", "%lane");
     bool columns = s->mode == DYNC__PTX_COLUMNS;
-    int width = columns ? 32 : (int)s->threads;             /* a power of two */
+    int width = columns ? 32 : (int)s->threads; /* a power of two */
     dync__ptx_line(p, "and.b32 %%lane, %%thr, %d", width - 1);
     dync__ptx_line(p, "div.u32 %%sub, %%thr, %d", width);
     dync__format(count, sizeof count, "%d", s->rows_per_block);
     dync__ptx_place(p, "%row", "%cta", count, columns ? "%lane" : "%sub");
     dync__ptx_reg(p, p->index, "%t");
-    dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%t, %s" : "mov.u32 %%t, %s", columns ? "%sub" : "%lane");
+    dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%t, %s" : "mov.u32 %%t, %s",
+                   columns ? "%sub" : "%lane");
     dync__ptx_reg(p, "pred", "%rowok");
     dync__ptx_line(p, "setp.lt.%s %%rowok, %%row, %lld", p->index, (long long)s->rows);
-    if (s->rows % s->rows_per_block) dync__ptx_line(p, "min.%s %%row, %%row, %lld", p->index, (long long)s->rows - 1);
+    if (s->rows % s->rows_per_block)
+        dync__ptx_line(p, "min.%s %%row, %%row, %lld", p->index, (long long)s->rows - 1);
     dync__ptx_reg(p, "pred", "%first");
     dync__ptx_line(p, "setp.eq.%s %%first, %%t, 0", p->index);
     dync__ptx_line(p, "and.pred %%first, %%first, %%rowok");
@@ -3160,15 +3767,18 @@ static void dync__ptx_row_begin(dync__ptx *p)
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
 {
     if (!p->in_place || p->shape.threads <= 1) return;
-    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32) dync__ptx_line(p, "bar.sync 0");
-    else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32)
+        dync__ptx_line(p, "bar.sync 0");
+    else
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
 }
 
 static void dync__ptx_phase(dync__ptx *p, int phase)
 {
     const dync__ptx_shape *s = &p->shape;
     bool any = false;
-    for (int i = 0; i < p->k->inst.n; i++) any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
+    for (int i = 0; i < p->k->inst.n; i++)
+        any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
     if (!any) return;
     const char *start = s->splits > 1 ? "%start" : NULL;
     char base[24], label[24], done[24];
@@ -3178,7 +3788,9 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     dync__ptx_reduce_begin(p);
     if (s->inner == 0) {
         for (int i = 0; i < p->k->inst.n; i++)
-            if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_inst(p, i)->section == 2 * phase + 1) p->where[i] = 0;
+            if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce &&
+                dync__ptx_inst(p, i)->section == 2 * phase + 1)
+                p->where[i] = 0;
     } else if (s->turns == 1) {
         if (p->block == 0) {
             p->block = 1;
@@ -3196,9 +3808,12 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
         dync__str_addf(&p->body, "%s:\n", label);
         dync__ptx_positions(p, base);
         dync__ptx_section(p, 2 * phase + 1);
-        dync__ptx_line(p, "add.%s %s, %s, %lld", p->index, base, base, (long long)(s->groups * s->threads * s->vec));
-        if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, done, base);
-        else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, done, base, (long long)s->inner);
+        dync__ptx_line(p, "add.%s %s, %s, %lld", p->index, base, base,
+                       (long long)(s->groups * s->threads * s->vec));
+        if (s->splits > 1)
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, done, base);
+        else
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, done, base, (long long)s->inner);
         dync__ptx_line(p, "@%s bra %s", done, label);
         p->block++;
     }
@@ -3206,22 +3821,28 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
 
-/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what row code stores, and what that takes; reductions of
- * phases before come from the scratch memory. False: nothing. */
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what
+ * row code stores, and what that takes; reductions of phases before come from the scratch memory.
+ * False: nothing. */
 static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
 {
     bool any = false;
     memset(p->needed, 0, (size_t)p->k->inst.n);
     for (int i = p->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__ptx_inst(p, i);
-        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce, here = in->section == 2 * phase + 1;
-        if (all[i] && (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces))) p->needed[i] = any = true;
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++) p->needed[in->arg[a]] |= p->needed[i];
+        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce,
+             here = in->section == 2 * phase + 1;
+        if (all[i] &&
+            (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces)))
+            p->needed[i] = any = true;
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++)
+            p->needed[in->arg[a]] |= p->needed[i];
     }
     return any;
 }
 
-/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are many to a thread. */
+/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are
+ * many to a thread. */
 static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
 {
     dync__ptx_shape *s = &p->shape;
@@ -3248,7 +3869,8 @@ static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
             dync__ptx_phase(p, phase);
             dync__ptx_partials_store(p);
         }
-        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, p->stage == 1 ? s->splits : 1, s->block);
+        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block,
+                        p->stage == 1 ? s->splits : 1, s->block);
     }
 }
 
@@ -3279,11 +3901,13 @@ static void dync__ptx_mark(dync__ptx *p)
         const dync__inst *in = dync__ptx_inst(p, i);
         if (!dync__inst_has_value(in)) p->needed[i] = 1;
         if (in->prim == DYNC__P_random && p->needed[i]) p->uses_random = true;
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) p->needed[in->arg[a]] |= p->needed[i];
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            p->needed[in->arg[a]] |= p->needed[i];
         p->n_phases = DYNC__MAX(p->n_phases, (in->section + 1) / 2);
     }
     p->n_phases = DYNC__MAX(p->n_phases, 1);
-    for (int i = 0; i < k->buf.n; i++) p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
+    for (int i = 0; i < k->buf.n; i++)
+        p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
 }
 
 /* Does not vary along the row; or along its last loop. */
@@ -3298,9 +3922,11 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
             p->uniform[i] = 2;
             continue;
         }
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) level = DYNC__MIN(level, p->uniform[in->arg[a]]);
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            level = DYNC__MIN(level, p->uniform[in->arg[a]]);
         for (int d = first; in->access >= 0 && d < k->n_dims; d++)
-            if (k->access.at[in->access].stride[d] != 0 && k->extent[d] > 1) level = DYNC__MIN(level, d == k->n_dims - 1 ? 0 : 1);
+            if (k->access.at[in->access].stride[d] != 0 && k->extent[d] > 1)
+                level = DYNC__MIN(level, d == k->n_dims - 1 ? 0 : 1);
         if (in->prim == DYNC__P_reduce) level = 2;
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
@@ -3308,7 +3934,8 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k,
+                                    const bool *host, int64_t columns, bool scalar)
 {
     size_t n = (size_t)k->inst.n + 1;
     p->arena = arena;
@@ -3343,7 +3970,9 @@ DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char 
         if (in->prim != DYNC__P_load || in->buf != given || !p->needed[i]) continue;
         p->where[i] = p->block;
         for (int lane = 0; lane < dync__ptx_lanes(p, i); lane++)
-            if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), dync__ptx_dest(p, i, lane), value[lane]);
+            if (dync__ptx_lane(p, i, lane) == lane)
+                dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type),
+                               dync__ptx_dest(p, i, lane), value[lane]);
     }
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
 }
@@ -3382,16 +4011,20 @@ DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40])
     }
     p->raw = 0;
     dync__ptx_emit(p, p->taken - 1);
-    for (int lane = 0; lane < p->vec; lane++) dync__format(value[lane], sizeof value[lane], "%s", dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
+    for (int lane = 0; lane < p->vec; lane++)
+        dync__format(value[lane], sizeof value[lane], "%s",
+                     dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
     p->block = last;
 }
 
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
 {
-    dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
+    dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n",
+                   strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
 
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out)
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units,
+                                      bool scalar, dync__ptx_text *out)
 {
     dync__arena arena = {0};
     dync__ptx p;
@@ -3411,16 +4044,24 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
         dync__ptx_mark_uniform(&p);
         dync__ptx_mark_pairs(&p);
         p.index = p.shape.wide ? "u64" : "u32";
-        dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows, (long long)p.shape.inner);
+        dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows,
+                       (long long)p.shape.inner);
         dync__ptx_header(&out->text, "sm_80");
         out->is_vector = p.shape.vec > 1;
-        if (p.shape.mode == DYNC__PTX_FLAT) dync__ptx_flat(&p, out, units);
-        else dync__ptx_rows(&p, out);
+        if (p.shape.mode == DYNC__PTX_FLAT)
+            dync__ptx_flat(&p, out, units);
+        else
+            dync__ptx_rows(&p, out);
         out->random = p.uses_random;
         out->n_checks = p.n_checks;
         memcpy(out->check, p.check, sizeof p.check);
-        if (p.unsupported) status = dync__fail(DYNC_ERR_UNSUPPORTED, "kernel %s: a row that is written while it is read is too long for a GPU block", p.k->name);
-        else if (p.failed || out->text.failed) status = dync__fail_memory(0);
+        if (p.unsupported)
+            status = dync__fail(
+                DYNC_ERR_UNSUPPORTED,
+                "kernel %s: a row that is written while it is read is too long for a GPU block",
+                p.k->name);
+        else if (p.failed || out->text.failed)
+            status = dync__fail_memory(0);
     }
     dync__str_free(&p.body);
     dync__str_free(&p.regs);
@@ -3430,7 +4071,8 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
 }
 
 /* ==== cuda/tile.c ================================================================================== */
-/* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together). After ptx.c, before gemm.c and calls.c. */
+/* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together).
+ * After ptx.c, before gemm.c and calls.c. */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -3447,7 +4089,8 @@ static void dync__tile_open(dync__tile *t)
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(&t->p, "b64", name);
         dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        if (!t->p.host || !t->p.host[i]) dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+        if (!t->p.host || !t->p.host[i])
+            dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
     for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
     dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
@@ -3462,17 +4105,22 @@ DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
     dync__tile_open(t);
 }
 
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k,
+                                      const bool *host, int64_t columns, bool scalar)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = k->buf.n;
     t->target = "sm_80";
-    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar)) return dync__fail_memory(0), false;
+    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar))
+        return dync__fail_memory(0), false;
     dync__tile_open(t);
     return true;
 }
 
-DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24]) { dync__ptx_piece(&t->p, linear, given, value); }
+DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24])
+{
+    dync__ptx_piece(&t->p, linear, given, value);
+}
 
 DYNC__FN void dync__tile_next(dync__tile *t)
 {
@@ -3483,7 +4131,8 @@ DYNC__FN void dync__tile_next(dync__tile *t)
     dync__tile_open(t);
 }
 
-DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads)
+DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz,
+                               int threads)
 {
     dync__str *s = &t->out.text;
     dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
@@ -3491,9 +4140,12 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
         dync__str_addf(s, "// %s\n", name);
         dync__ptx_header(s, t->target);
     }
-    if (t->shared && !strstr(dync__str_get(s), ".extern")) dync__str_add(s, ".extern .shared .align 1024 .b8 dync_shared[];\n");
-    if (t->out.n_launches++ == 0) dync__format(l->entry, sizeof l->entry, "dync_%s", name);
-    else dync__format(l->entry, sizeof l->entry, "dync_%s_%d", name, t->out.n_launches);
+    if (t->shared && !strstr(dync__str_get(s), ".extern"))
+        dync__str_add(s, ".extern .shared .align 1024 .b8 dync_shared[];\n");
+    if (t->out.n_launches++ == 0)
+        dync__format(l->entry, sizeof l->entry, "dync_%s", name);
+    else
+        dync__format(l->entry, sizeof l->entry, "dync_%s_%d", name, t->out.n_launches);
     l->grid[0] = gx;
     l->grid[1] = gy;
     l->grid[2] = gz;
@@ -3501,10 +4153,12 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     l->shared_bytes = t->shared;
     dync__str_addf(s, "\n.visible .entry %s(", l->entry);
     l->steps = t->steps;
-    for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
+    for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++)
+        dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
     for (int i = 0; i < t->out.n_maps; i++) dync__str_addf(s, ", .param .align 64 .b8 m%d[128]", i);
     dync__str_addf(s, ")\n.maxntid %d, 1, 1\n%s{\n", threads, t->directives ? t->directives : "");
-    if (t->p.shared_bytes) dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
+    if (t->p.shared_bytes)
+        dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
     if (t->shared) dync__str_add(s, "    .reg .b32 %smem;\n");
     dync__str_add(s, dync__str_get(&t->p.regs));
     if (t->shared) dync__str_add(s, "    mov.u32 %smem, dync_shared;\n");
@@ -3536,7 +4190,10 @@ DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align)
     return at;
 }
 
-DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n) { dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n); }
+DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n)
+{
+    dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n);
+}
 
 DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special)
 {
@@ -3544,7 +4201,8 @@ DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *sp
     dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
 }
 
-DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op, const char *fmt, ...)
+DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op,
+                             const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -3580,7 +4238,8 @@ DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from)
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o,
+                                 const int64_t *walked, int skip, const char *linear)
 {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
@@ -3589,40 +4248,54 @@ DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__oper
     for (int d = o->lay.ndim - 1; d >= 0; d--) {
         if (d == skip) continue;
         const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
-        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
+        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest,
+                       (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest,
+                       (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here,
+                       (long long)(o->lay.stride[d] * bytes), at);
         dync__format(rest, sizeof rest, "%s", next);
     }
 }
 
-DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at, const char *guard)
+DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at,
+                              const char *guard)
 {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
 
-DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value, const char *guard)
+DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value,
+                               const char *guard)
 {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size)
+DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from,
+                            int64_t from_at, const char *size)
 {
-    dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s", bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
+    dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s",
+                   bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
 }
 DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
-DYNC__FN void dync__tile_wait(dync__tile *t, int n) { dync__ptx_line(&t->p, "cp.async.wait_group %d", n); }
+DYNC__FN void dync__tile_wait(dync__tile *t, int n)
+{
+    dync__ptx_line(&t->p, "cp.async.wait_group %d", n);
+}
 DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
 
-/* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle in each, as these are multiples of 8 apart. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left)
+/* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle
+ * in each, as these are multiples of 8 apart. */
+DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base,
+                                    const char *rows_left)
 {
     dync__ptx *p = &t->p;
     char g[40], s[40], n[40], ok[48], row[40];
@@ -3656,7 +4329,8 @@ DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const cha
     }
 }
 
-DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at, const char *bytes_left)
+DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at,
+                                   const char *bytes_left)
 {
     dync__ptx *p = &t->p;
     char g[40], here[24];
@@ -3686,7 +4360,8 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
         } else if (bytes_left) {
             dync__format(size, sizeof size, "%s_n", r->name);
         }
-        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
+        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes,
+                      size[0] ? size : NULL);
     }
 }
 
@@ -3699,8 +4374,11 @@ DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int6
 
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
 {
-    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16}, {"m16n8k16", "f16", "f32", 2, 16}, {"m16n8k8", "tf32", "f32", 4, 8},
-                                            {"m16n8k32", "s8", "s32", 1, 32}, {"m16n8k32", "u8", "s32", 1, 32}};
+    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
+                                            {"m16n8k16", "f16", "f32", 2, 16},
+                                            {"m16n8k8", "tf32", "f32", 4, 8},
+                                            {"m16n8k32", "s8", "s32", 1, 32},
+                                            {"m16n8k32", "u8", "s32", 1, 32}};
     return &kinds[kind];
 }
 
@@ -3708,7 +4386,8 @@ DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
 DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0)
 {
     dync__ptx *p = &t->p;
-    const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
+    const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"),
+               *x = dync__ptx_temp(p, "b32");
     dync__tile_regs(t, "b32", name, n);
     if (order == 0) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
@@ -3727,35 +4406,46 @@ DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int orde
     for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
 }
 
-DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first, const char *address, int at)
+DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first,
+                                  const char *address, int at)
 {
-    dync__ptx_line(&t->p, "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", trans ? ".trans" : "", reg, first, reg, first + 1,
-                   reg, first + 2, reg, first + 3, address, at);
+    dync__ptx_line(&t->p,
+                   "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]",
+                   trans ? ".trans" : "", reg, first, reg, first + 1, reg, first + 2, reg,
+                   first + 3, address, at);
 }
 
-DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib)
+DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia,
+                             const char *b, int ib)
 {
     const dync__tile_kind *k = dync__tile_kind_of(kind);
     char d[120];
-    dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc, c + 3);
-    dync__ptx_line(&t->p, "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s", k->shape, k->acc, k->in, k->in, k->acc, d, a, ia,
-                   a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b, ib + 1, d);
+    dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc,
+                 c + 3);
+    dync__ptx_line(
+        &t->p,
+        "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s",
+        k->shape, k->acc, k->in, k->in, k->acc, d, a, ia, a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b,
+        ib + 1, d);
 }
 
 /* ==== cuda/gemm_load.c ============================================================================= */
-/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared memory, the ring of stages. After tile.c. */
+/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared
+ * memory, the ring of stages. After tile.c. */
 
 static const char *const dync__gm_base[2] = {"%A", "%B"};
 
 /* to = from / by, rest = from % by, by a constant. */
-static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from, int64_t by)
+static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
+                            int64_t by)
 {
     dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
     dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
 }
 
-/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of tiles, column by column: blocks that run at the
- * same time share what they read of both sides in the second cache. */
+/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
+ * tiles, column by column: blocks that run at the same time share what they read of both sides in
+ * the second cache. */
 DYNC__FN void dync__gm_place(dync__gm *g)
 {
     enum { BAND = 8 };
@@ -3781,12 +4471,17 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
         char rest[24] = "%batch";
         int64_t bytes = dync__gm_unit(g, s);
-        if (side->pre) dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
-        else dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
+        if (side->pre)
+            dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+        else
+            dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
+                           (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->line * bytes), base);
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->step * bytes), base);
         for (int d = g->n_batch - 1; d >= 0; d--) {
             char next[24], here[24];
             dync__format(next, sizeof next, "%%%s%d", s ? "bb" : "ab", d);
@@ -3794,7 +4489,8 @@ DYNC__FN void dync__gm_place(dync__gm *g)
             dync__gm_divide(g, next, here, rest, g->batch[d]);
             if (side->batch[d]) {
                 dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, here);
-                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->batch[d] * bytes), base);
+                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                               (long long)(side->batch[d] * bytes), base);
             }
             dync__format(rest, sizeof rest, "%s", next);
         }
@@ -3809,13 +4505,17 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
     const char *over = dync__ptx_temp(&g->t.p, "pred");
     int end = g->tile.stages * g->stage_bytes;
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
-    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub", "%s, %d", stage, end);
+    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
+                   "%s, %d", stage, end);
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
-    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
+    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
+                   strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
 }
 
-/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. Sides with something to be
- * done to them are loaded into registers before the computation, and stored behind it: everyone else meets them a barrier later at the earliest. */
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after
+ * everyone has read it. Sides with something to be done to them are loaded into registers before
+ * the computation, and stored behind it: everyone else meets them a barrier later at the earliest.
+ */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
     dync__tile *t = &g->t;
@@ -3829,7 +4529,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__tile_set(t, "s32", "%todo", "mov", "%%klen");
     dync__ptx_reg(&t->p, "pred", "%none");
     dync__ptx_reg(&t->p, "pred", "%again");
-    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages are under way nothing is computed. */
+    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
+     * are under way nothing is computed. */
     dync__tile_set(t, "s32", "%turn", "mov", "%d", -ahead);
     dync__tile_label(t, "STAGE");
     dync__tile_wait(t, ahead - 1);
@@ -3861,8 +4562,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
 
-/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth is dense, else neighbouring lines. Loads of
- * several words go before their stores. */
+/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth
+ * is dense, else neighbouring lines. Loads of several words go before their stores. */
 DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
 {
     enum { WORDS = 4 };
@@ -3892,7 +4593,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
             dync__ptx_line(p, "and.b32 %s, %s, %d", line, q, lines - 1);
             dync__ptx_line(p, "shr.u32 %s, %s, %d", k, q, log_lines);
         }
-        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"), *wide = dync__ptx_temp(p, "b64");
+        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"),
+                   *wide = dync__ptx_temp(p, "b64");
         dync__ptx_line(p, "shr.u32 %s, %s, 2", x, k);
         dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, line);
         dync__ptx_line(p, "and.b32 %s, %s, 7", x, x);
@@ -3903,9 +4605,11 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", in_line, line, left);
         dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", k, k, per);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes),
+                       dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes),
+                       at);
         /* 4 bytes are what cp.async takes, from anywhere */
         if (per == 1) {
             const char *there = dync__ptx_temp(p, "pred");
@@ -3916,18 +4620,23 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         }
         for (int e = 0; e < per; e++) {
             const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
-            dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__format(half[e], sizeof half[e], "%s",
+                         dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
             dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8",
+                           half[e], at, (long long)(e * side->step * bytes));
         }
         if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
         for (int e = 0; e < 4 && per == 4; e++)
-            if (e) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
-            else dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
+            if (e)
+                dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
+            else
+                dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
     }
-    for (int w = 0; w < WORDS && per > 1; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    for (int w = 0; w < WORDS && per > 1; w++)
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
     const char *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
@@ -3935,15 +4644,19 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
 }
 
 /* ==== cuda/gemm_pre.c ============================================================================== */
-/* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts, scales, activations, masks ...), in the place of a launch
- * before it. After gemm_load.c, before gemm_gather.c.
+/* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts,
+ * scales, activations, masks ...), in the place of a launch before it. After gemm_load.c, before
+ * gemm_gather.c.
  *
- * The kernel that would have made the side stores every element of its memory once. Its loops are put in the order of that memory, so that an
- * element's place in memory is the linear index of its piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
- * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn of the ring its loads are issued before the
- * multiplications of the stage that is ready (raw bits in registers), and made values, rounded to the side's dtype and stored behind them.
- * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the other side does it again: dync__gm_pre_worth says
- * when that is less than a launch and two trips through memory. */
+ * The kernel that would have made the side stores every element of its memory once. Its loops are
+ * put in the order of that memory, so that an element's place in memory is the linear index of its
+ * piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
+ * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn
+ * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
+ * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
+ * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
+ * it again: dync__gm_pre_worth says when that is less than a launch and two trips through memory.
+ */
 
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 
@@ -3956,8 +4669,10 @@ static int dync__gmp_store(const dync__kernel *k)
     return -1;
 }
 
-/* Its loops by stride of the store, the greatest first; false: it does not fill memory from `offset` on. */
-static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n, int64_t *all)
+/* Its loops by stride of the store, the greatest first; false: it does not fill memory from
+ * `offset` on. */
+static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n,
+                            int64_t *all)
 {
     *n = 0;
     *all = 1;
@@ -3986,13 +4701,17 @@ static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t
     return last < all;
 }
 
-DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first)
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o,
+                                         const dync__kernel *k, int first)
 {
     int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
     int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__access *to = &k->access.at[k->inst.at[store].access];
-    bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 || o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
-    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return NULL;
+    bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 ||
+                 o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
+    if (!known || !dync__gmp_order(k, to, order, &n, &all) ||
+        !dync__gmp_lies_within(&o->lay, to->offset, all))
+        return NULL;
     for (int d = 0; d < n; d++) extent[d] = k->extent[order[d]];
     dync__gm_pre *pre = dync__arena_alloc(arena, sizeof *pre);
     dync__kernel *own = pre ? dync__kernel_new(arena, "prologue", 0, n, extent) : NULL;
@@ -4033,13 +4752,17 @@ DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s)
     for (int i = 0; i < pre->k->inst.n; i++) {
         dync__inst *in = &pre->k->inst.at[i];
         const dync__buf *b = in->buf >= 0 ? &pre->k->buf.at[in->buf] : NULL;
-        if (b && i == pre->store) in->buf = g->side[s].buf;
-        else if (b) in->buf = dync__kernel_buf(e, pre->first + in->buf, b->dtype, DYNC__BUF_IN, -1, b->name);
+        if (b && i == pre->store)
+            in->buf = g->side[s].buf;
+        else if (b)
+            in->buf =
+                dync__kernel_buf(e, pre->first + in->buf, b->dtype, DYNC__BUF_IN, -1, b->name);
     }
     return !e->failed;
 }
 
-/* Registers that the loads of n elements take; operations of an element; bytes that it is made of. */
+/* Registers that the loads of n elements take; operations of an element; bytes that it is made of.
+ */
 static int dync__gmp_words(const dync__gm_pre *pre, int n)
 {
     const dync__kernel *k = pre->k;
@@ -4049,7 +4772,9 @@ static int dync__gmp_words(const dync__gm_pre *pre, int n)
         if (in->prim != DYNC__P_load) continue;
         int64_t stride = k->access.at[in->access].stride[k->n_dims - 1];
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
-        words += stride == 0 ? 1 : stride == 1 ? DYNC__MAX(n * bytes / 4, 1) : n * DYNC__MAX(bytes / 4, 1);
+        words += stride == 0   ? 1
+                 : stride == 1 ? DYNC__MAX(n * bytes / 4, 1)
+                               : n * DYNC__MAX(bytes / 4, 1);
     }
     return words;
 }
@@ -4059,7 +4784,8 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
     *bytes = 0;
     for (int i = 0; i < pre->k->inst.n; i++) {
         const dync__inst *in = &pre->k->inst.at[i];
-        bool varies = in->prim == DYNC__P_load && pre->k->access.at[in->access].stride[pre->k->n_dims - 1] != 0;
+        bool varies = in->prim == DYNC__P_load &&
+                      pre->k->access.at[in->access].stride[pre->k->n_dims - 1] != 0;
         if (in->prim != DYNC__P_load && in->prim != DYNC__P_store) work += dync__cost_inst(in);
         if (varies) work += 0.5;
         if (varies) *bytes += dync__dtype_info(pre->k->buf.at[in->buf].dtype)->bytes;
@@ -4071,9 +4797,12 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
 
 DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
 {
-    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes : dync__dtype_info(g->compute)->bytes;
+    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes
+                                        : dync__dtype_info(g->compute)->bytes;
     for (int s = 0; s < 2 && g->kind >= 0; s++)
-        if (g->side[s].pre) words += dync__gmp_words(g->side[s].pre, 16 / bytes) * ((s ? t->n : t->m) * 8 / t->threads);
+        if (g->side[s].pre)
+            words += dync__gmp_words(g->side[s].pre, 16 / bytes) *
+                     ((s ? t->n : t->m) * 8 / t->threads);
     return words;
 }
 
@@ -4088,17 +4817,21 @@ DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int
 {
     double cost = 0;
     for (int s = 0; s < 2; s++)
-        if (g->side[s].pre) cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
+        if (g->side[s].pre)
+            cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
     return cost;
 }
 
-/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side, of this dtype. */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements)
+/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes?
+ * elements: of the side, of this dtype. */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart,
+                                 double elements)
 {
     double bytes;
     (void)dync__gmp_work(pre, &bytes);
     double trips = elements * (bytes + 2.0 * dync__dtype_info(dtype)->bytes) / DYNC__GM_BYTES;
-    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
+    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS &&
+           with < apart + DYNC__GMP_LAUNCH + trips;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -4118,8 +4851,12 @@ static int64_t dync__gmp_run(const dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
     bool across = side->how == DYNC__GM_ACROSS;
-    if (side->gather) return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
-    if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 || (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS)) return 1;
+    if (side->gather)
+        return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1
+                                                           : 16 / dync__dtype_info(g->dtype)->bytes;
+    if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 ||
+        (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS))
+        return 1;
     int64_t lines = s ? g->n : g->m, run = dync__gmp_divisor(across ? lines : g->k, side->offset);
     if ((across ? g->k : lines) > 1) run = dync__gmp_divisor(run, across ? side->step : side->line);
     for (int d = 0; d < g->n_batch; d++)
@@ -4131,14 +4868,17 @@ DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s)
 {
     dync__gm_pre *pre = g->side[s].pre;
     int64_t run = dync__gmp_run(g, s);
-    int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes : dync__dtype_info(g->compute)->bytes), most = 1;
+    int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes
+                                            : dync__dtype_info(g->compute)->bytes),
+        most = 1;
     /* as many neighbours as a chunk has, at most */
     while (most < per && run % (2 * most) == 0) most *= 2;
     memset(&pre->p, 0, sizeof pre->p);
     pre->p.most = most;
-    pre->k->buf.at = g->end->buf.at;                         /* the same buffers */
+    pre->k->buf.at = g->end->buf.at; /* the same buffers */
     pre->k->buf.n = g->end->buf.n;
-    if (!dync__ptx_piece_begin(&pre->p, g->arena, pre->k, g->host, most, g->scalar || most == 1)) return dync__fail_memory(0), false;
+    if (!dync__ptx_piece_begin(&pre->p, g->arena, pre->k, g->host, most, g->scalar || most == 1))
+        return dync__fail_memory(0), false;
     pre->p.taken = pre->store + 1;
     return true;
 }
@@ -4162,7 +4902,8 @@ DYNC__FN void dync__gm_pre_index(dync__gm *g, int s, const char *name, const cha
     dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by, const char *is)
+DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by,
+                                 const char *is)
 {
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
@@ -4207,11 +4948,13 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
         }
         dync__format(to, 40, "%s", dync__ptx_temp(p, "b32"));
         if (per == 2) {
-            dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", to, value[i + 1], value[i]);
+            dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2",
+                           to, value[i + 1], value[i]);
             continue;
         }
         dync__ptx_line(p, "and.b32 %s, %s, 255", to, value[i]);
-        for (int e = 1; e < 4; e++) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
+        for (int e = 1; e < 4; e++)
+            dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
     }
 }
 
@@ -4226,9 +4969,12 @@ DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
     dync__format(pre->to, sizeof pre->to, "%s", to);
 }
 
-/* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind `to`. is: a predicate, there is such a row; NULL: yes.
- * left: register, how many elements there are from inner + inner_by on; NULL: enough. */
-DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left)
+/* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind
+ * `to`. is: a predicate, there is such a row; NULL: yes. left: register, how many elements there
+ * are from inner + inner_by on; NULL: enough. */
+DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near,
+                                 int place, const char *is, const char *inner, int inner_by,
+                                 const char *left)
 {
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
@@ -4246,10 +4992,13 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by,
             const char *here = dync__ptx_temp(p, "s32");
             dync__format(there, sizeof there, "%s", dync__ptx_temp(p, "pred"));
             dync__ptx_line(p, "sub.s32 %s, %s, %d", here, left, inner_by + q);
-            if (row[0]) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, inner, here, row);
-            else dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, inner, here);
+            if (row[0])
+                dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, inner, here, row);
+            else
+                dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, inner, here);
         }
-        dync__gm_pre_group(g, s, (pre->chunks * pre->per + q) / vec, from, by + q * near, there[0] ? there : NULL);
+        dync__gm_pre_group(g, s, (pre->chunks * pre->per + q) / vec, from, by + q * near,
+                           there[0] ? there : NULL);
     }
     pre->place[pre->chunks++] = place;
 }
@@ -4264,14 +5013,23 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         if (!pre) continue;
         dync__tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
         for (int c = 0; c < pre->chunks; c++) {
-            for (int q = 0; q < pre->per; q += pre->p.shape.vec) (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            if (g->kind < 0 && g->dtype != g->compute)       /* halves on CUDA cores: as they would have been in memory */
+            for (int q = 0; q < pre->per; q += pre->p.shape.vec)
+                (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
+            if (g->kind < 0 &&
+                g->dtype !=
+                    g->compute) /* halves on CUDA cores: as they would have been in memory */
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
-            int bytes = dync__dtype_info(dtype)->bytes, n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
+            int bytes = dync__dtype_info(dtype)->bytes,
+                n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
             dync__gm_pre_pack(g, dtype, pre->per, value, word);
             int at = dync__format(list, sizeof list, "%s%s", n > 1 ? "{" : "", word[0]);
-            for (int w = 1; w < n; w++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", word[w]);
-            dync__ptx_line(&g->t.p, "st.shared.%sb%d [%s+%d], %s%s", n == 4 ? "v4." : n == 2 ? "v2." : "", bytes == 8 ? 64 : 32, pre->to, pre->place[c], list, n > 1 ? "}" : "");
+            for (int w = 1; w < n; w++)
+                at += dync__format(list + at, sizeof list - (size_t)at, ", %s", word[w]);
+            dync__ptx_line(&g->t.p, "st.shared.%sb%d [%s+%d], %s%s",
+                           n == 4   ? "v4."
+                           : n == 2 ? "v2."
+                                    : "",
+                           bytes == 8 ? 64 : 32, pre->to, pre->place[c], list, n > 1 ? "}" : "");
         }
     }
 }
@@ -4311,9 +5069,11 @@ DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", column, column, per);
     const char *sum = dync__ptx_temp(p, "b64"), *wide = dync__ptx_temp(p, "b64");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->step : side->line), s ? "%B" : "%A");
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide,
+                   (long long)(across ? side->step : side->line), s ? "%B" : "%A");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->line : side->step), sum);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide,
+                   (long long)(across ? side->line : side->step), sum);
     dync__gm_pre_index(g, s, at, sum);
 }
 
@@ -4321,9 +5081,17 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
 {
     const dync__gm_side *side = &g->side[s];
     dync__ptx *p = &g->t.p;
-    bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0, ends = g->k % g->depth != 0;
-    int bytes = dync__dtype_info(g->dtype)->bytes, by_row = g->tile.threads / 8, rows = across ? g->depth : lines, window = 128 / bytes;
-    const char *left = s ? "%nleft" : "%mleft", *rows_left = across ? ends ? "%kleft" : NULL : ragged ? left : NULL, *columns_left = across ? ragged ? left : NULL : ends ? "%kleft" : NULL;
+    bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0,
+         ends = g->k % g->depth != 0;
+    int bytes = dync__dtype_info(g->dtype)->bytes, by_row = g->tile.threads / 8,
+        rows = across ? g->depth : lines, window = 128 / bytes;
+    const char *left = s ? "%nleft" : "%mleft",
+               *rows_left = across   ? ends ? "%kleft" : NULL
+                            : ragged ? left
+                                     : NULL,
+               *columns_left = across ? ragged ? left : NULL
+                               : ends ? "%kleft"
+                                      : NULL;
     int64_t row_step = across ? side->step : side->line, near = across ? side->line : side->step;
     char at[16], column[16], is[40] = "", to[40];
     dync__format(at, sizeof at, "%%pat%d", s);
@@ -4339,23 +5107,30 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
             dync__ptx_line(p, "setp.lt.s32 %s, %%prow%d, %s", is, s, here);
         }
         for (int w = 0; w < (across ? lines / window : 1); w++)
-            dync__gm_pre_chunk(g, s, at, r * row_step + w * window * near, near, g->side_at[s] + (w * g->depth + r) * 128, is[0] ? is : NULL, column, w * window, columns_left);
+            dync__gm_pre_chunk(g, s, at, r * row_step + w * window * near, near,
+                               g->side_at[s] + (w * g->depth + r) * 128, is[0] ? is : NULL, column,
+                               w * window, columns_left);
     }
-    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(g->depth * side->step));
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at,
+                   (long long)(g->depth * side->step));
 }
 
 /* ==== cuda/gemm_gather.c =========================================================================== */
-/* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over the digits of its line's number and of its
- * depth's, and elements whose row or column lies outside of the picture are zeros (implicit im2col). After gemm_load.c, before gemm_mma.c.
+/* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over
+ * the digits of its line's number and of its depth's, and elements whose row or column lies outside
+ * of the picture are zeros (implicit im2col). After gemm_load.c, before gemm_mma.c.
  *
- * What belongs to lines is computed once, before the loop over the depth; a stage adds what belongs to its depths: three additions, two
- * comparisons and the copy for each. 16 bytes at a time where neighbours lie inside or outside together (channels last), as lines of depth or
- * as depths of lines; else element by element. Lines and depths that do not exist have a row far outside.
+ * What belongs to lines is computed once, before the loop over the depth; a stage adds what belongs
+ * to its depths: three additions, two comparisons and the copy for each. 16 bytes at a time where
+ * neighbours lie inside or outside together (channels last), as lines of depth or as depths of
+ * lines; else element by element. Lines and depths that do not exist have a row far outside.
  * Source: Chetlur et al. 2014 (cuDNN: convolution as a product whose matrix is never made). */
 
 enum { DYNC__GMG_OUTSIDE = -0x40000000 };
 /* s32 registers: elements, row, column */
-typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;
+typedef struct dync__gmg {
+    char off[32], y[32], x[32];
+} dync__gmg;
 
 /* Registers of this name, or fresh ones. */
 static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
@@ -4363,15 +5138,19 @@ static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
     dync__gmg r;
     char *const part[3] = {r.off, r.y, r.x};
     for (int i = 0; i < 3; i++) {
-        if (name) dync__format(part[i], sizeof r.off, "%s%d_%c", name, number, "oyx"[i]);
-        else dync__format(part[i], sizeof r.off, "%s", dync__ptx_temp(&g->t.p, "s32"));
+        if (name)
+            dync__format(part[i], sizeof r.off, "%s%d_%c", name, number, "oyx"[i]);
+        else
+            dync__format(part[i], sizeof r.off, "%s", dync__ptx_temp(&g->t.p, "s32"));
         if (name) dync__ptx_reg(&g->t.p, "s32", part[i]);
     }
     return r;
 }
 
-/* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not in < left (b32 registers, signed). */
-static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in, const char *left, const char *name, int number)
+/* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not
+ * in < left (b32 registers, signed). */
+static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in,
+                                  const char *left, const char *name, int number)
 {
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
@@ -4389,12 +5168,16 @@ static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *line
             dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "u32"));
             dync__format(next, sizeof next, "%s", dync__ptx_temp(p, "u32"));
             dync__ptx_line(p, "div.u32 %s, %s, %lld", next, rest, (long long)at->extent);
-            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", here, next, (long long)-at->extent, rest);
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", here, next, (long long)-at->extent,
+                           rest);
             dync__format(rest, sizeof rest, "%s", next);
         }
-        if (at->by) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.off, here, (long long)at->by, r.off);
-        if (at->y) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.y, here, (long long)at->y, r.y);
-        if (at->x) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.x, here, (long long)at->x, r.x);
+        if (at->by)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.off, here, (long long)at->by, r.off);
+        if (at->y)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.y, here, (long long)at->y, r.y);
+        if (at->x)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.x, here, (long long)at->x, r.x);
     }
     const char *is = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, in, left);
@@ -4424,12 +5207,15 @@ static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k)
     return dync__gmg_digits(g, s, 1, all, in, "%kleft", NULL, 0);
 }
 
-/* The element at the digits of a line (number) and a depth: its address (b64), and whether it is inside (predicate). */
-static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at, char *inside)
+/* The element at the digits of a line (number) and a depth: its address (b64), and whether it is
+ * inside (predicate). */
+static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at,
+                           char *inside)
 {
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
-    const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"), *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
+    const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"),
+               *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
     dync__format(at, 32, "%s", dync__ptx_temp(p, "b64"));
     dync__format(inside, 32, "%s", dync__ptx_temp(p, "pred"));
     dync__ptx_line(p, "add.s32 %s, %s%d_y, %s", y, name, number, depth->y);
@@ -4449,7 +5235,8 @@ static const char *dync__gmg_index(dync__gm *g, int s, const char *at)
     return to;
 }
 
-static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside)
+static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at,
+                           const char *inside)
 {
     char size[32];
     if (g->side[s].pre) {
@@ -4464,7 +5251,8 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
 
 /* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
 
-/* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
+/* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's
+ * chunk lies, %gc_ its chunk, %gr_ its row. */
 static void dync__gmg_thread(dync__gm *g, int s)
 {
     char name[3][8];
@@ -4489,8 +5277,10 @@ DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines)
     for (int i = 0; i < (across ? lines * bytes / 128 : lines * 8 / g->tile.threads); i++) {
         char line[32];
         dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
-        if (across) dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %%gc_%d, %d, %d", line, s, per, i * 8 * per);
-        else dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", line, s, i * g->tile.threads / 8);
+        if (across)
+            dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %%gc_%d, %d, %d", line, s, per, i * 8 * per);
+        else
+            dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", line, s, i * g->tile.threads / 8);
         dync__gmg_line(g, s, line, i);
     }
 }
@@ -4516,7 +5306,8 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
         }
         for (int w = 0; w < (across ? lines * bytes / 128 : 1); w++) {
             dync__gmg_meet(g, s, across ? w : j, &depth, at, inside);
-            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
+            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at,
+                           inside);
         }
     }
 }
@@ -4530,7 +5321,8 @@ static bool dync__gmg_is_along(const dync__gm *g, int s)
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
 
-/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
+/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take
+ * neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
 {
     dync__ptx *p = &g->t.p;
@@ -4597,7 +5389,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
 }
 
-/* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of several lines; else line i % lines of several. */
+/* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of
+ * several lines; else line i % lines of several. */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
 {
     bool along = dync__gmg_is_along(g, s);
@@ -4606,8 +5399,11 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
     dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
     for (int i = 0; i < (along ? lines / step : 1); i++) {
-        if (i) dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", line, line, step);
-        else dync__ptx_line(&g->t.p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+        if (i)
+            dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", line, line, step);
+        else
+            dync__ptx_line(&g->t.p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line,
+                           along ? g->depth : lines);
         dync__gmg_line(g, s, line, i);
     }
 }
@@ -4621,7 +5417,8 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
     dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
-    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line,
+                   along ? g->depth : lines);
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
@@ -4631,38 +5428,52 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
         if (i == 0 || !along) depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, along ? i : 0, &depth, at, inside);
-        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
+        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at,
+                       inside);
     }
 }
 
 /* ==== cuda/gemm_mma.c ============================================================================== */
-/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c, before gemm_end.c.
+/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c,
+ * before gemm_end.c.
  *
- * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along (ALONG, PIECES), or rows of depth with the lines along,
- * 128 bytes of them to a window (ACROSS), which ldmatrix.trans turns. Warps own a part of the tile each, two by two (2 x 4 in the widest). A step
- * is 32 bytes of depth: fragments of all lines of the warp are read, then every pair is multiplied.
+ * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
+ * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),
+ * which ldmatrix.trans turns. Warps own a part of the tile each, two by two (2 x 4 in the widest).
+ * A step is 32 bytes of depth: fragments of all lines of the warp are read, then every pair is
+ * multiplied.
  *
- * In one stage a warp of 64 x 64 issues 4 x (4 + 4) ldmatrix.x4 and 4 x 32 mma (bf16), and a block of 128 threads 16 cp.async a thread: 4 mma to an
- * ldmatrix, 8 to a cp.async. 32 ldmatrix read 16 KiB a stage and warp, 128 cycles of the shared memory's 128 bytes; 128 mma take 1024
- * (sm_80) cycles of the warp's tensor core: four warps together keep the one busy and the other half idle. Bank conflicts: none
- * (tests/cuda/white_tile.c counts them). Accumulators are f32; integers add up modulo 2^32. */
+ * In one stage a warp of 64 x 64 issues 4 x (4 + 4) ldmatrix.x4 and 4 x 32 mma (bf16), and a block
+ * of 128 threads 16 cp.async a thread: 4 mma to an ldmatrix, 8 to a cp.async. 32 ldmatrix read 16
+ * KiB a stage and warp, 128 cycles of the shared memory's 128 bytes; 128 mma take 1024 (sm_80)
+ * cycles of the warp's tensor core: four warps together keep the one busy and the other half idle.
+ * Bank conflicts: none (tests/cuda/white_tile.c counts them). Accumulators are f32; integers add up
+ * modulo 2^32. */
 
 /* turned: the side lies ACROSS */
-typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;
+typedef struct dync__gmm {
+    int bytes, warp_m, warp_n, warps_n;
+    bool turned[2];
+} dync__gmm;
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
     int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
-    return (dync__gmm){dync__tile_kind_of(g->kind)->bytes, g->tile.m / (warps / warps_n), g->tile.n / warps_n, warps_n,
+    return (dync__gmm){dync__tile_kind_of(g->kind)->bytes,
+                       g->tile.m / (warps / warps_n),
+                       g->tile.n / warps_n,
+                       warps_n,
                        {g->side[0].how == DYNC__GM_ACROSS, g->side[1].how == DYNC__GM_ACROSS}};
 }
 
 static int dync__gmm_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
 
-/* The windows through which a side is copied: one of all lines, or one for every 128 bytes of lines. */
+/* The windows through which a side is copied: one of all lines, or one for every 128 bytes of
+ * lines. */
 static void dync__gmm_windows(dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
-    int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
+    int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s),
+        count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
     if (side->pre && !side->gather) {
         dync__gm_pre_rows_begin(g, s);
@@ -4699,13 +5510,16 @@ static void dync__gmm_load(dync__gm *g)
     int bytes = dync__tile_kind_of(g->kind)->bytes;
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
-        int lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
+        int lines = dync__gmm_lines(g, s),
+            count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
         int64_t all = s ? g->n : g->m;
         char left[40];
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
         if (side->gather) {
-            if (side->how == DYNC__GM_PIECES) dync__gm_gather_pieces(g, s, lines);
-            else dync__gm_gather_copy(g, s, lines);
+            if (side->how == DYNC__GM_PIECES)
+                dync__gm_gather_pieces(g, s, lines);
+            else
+                dync__gm_gather_copy(g, s, lines);
             continue;
         }
         if (side->pre) {
@@ -4714,7 +5528,8 @@ static void dync__gmm_load(dync__gm *g)
         }
         if (side->how == DYNC__GM_PIECES) {
             dync__gm_pieces(g, s, lines);
-            dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(g->depth * side->step * bytes));
+            dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A",
+                           (long long)(g->depth * side->step * bytes));
             continue;
         }
         if (side->how == DYNC__GM_ALONG && g->k % g->depth) {
@@ -4724,19 +5539,24 @@ static void dync__gmm_load(dync__gm *g)
         for (int w = 0; w < count; w++) {
             bool along = side->how == DYNC__GM_ALONG;
             if (!along) dync__format(left, sizeof left, "%s_left", g->window_name[s][w]);
-            dync__tile_rows_copy(&g->t, &g->window[s][w], "%to", g->side_at[s] + w * g->depth * 128, (along ? g->k % g->depth : all % lines) ? left : NULL);
-            dync__tile_rows_move(&g->t, &g->window[s][w], along ? 128 : g->depth * side->step * bytes);
+            dync__tile_rows_copy(&g->t, &g->window[s][w], "%to", g->side_at[s] + w * g->depth * 128,
+                                 (along ? g->k % g->depth : all % lines) ? left : NULL);
+            dync__tile_rows_move(&g->t, &g->window[s][w],
+                                 along ? 128 : g->depth * side->step * bytes);
         }
     }
 }
 
-/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for pairs of chunks of the warp's lines. */
+/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for
+ * pairs of chunks of the warp's lines. */
 static void dync__gmm_lanes(dync__gm *g, int s)
 {
     dync__gmm w = dync__gmm_of(g);
     dync__ptx *p = &g->t.p;
-    int lines = s ? w.warp_n : w.warp_m, pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
-    const char *name = s ? "%lb" : "%la", *warp = s ? "%wn" : "%wm", *first = dync__ptx_temp(p, "b32");
+    int lines = s ? w.warp_n : w.warp_m,
+        pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
+    const char *name = s ? "%lb" : "%la", *warp = s ? "%wn" : "%wm",
+               *first = dync__ptx_temp(p, "b32");
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp, w.turned[s] ? lines * w.bytes : lines);
     if (!w.turned[s]) {
         dync__tile_matrix(&g->t, name, pairs, s, first);
@@ -4751,7 +5571,8 @@ static void dync__gmm_lanes(dync__gm *g, int s)
     dync__tile_matrix(&g->t, name, pairs, !s, NULL);
     for (int i = 0; i < pairs; i++) {
         dync__ptx_line(p, "xor.b32 %s%d, %s%d, %s", name, i, name, i, where[0]);
-        dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name, i);
+        dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name,
+                       i);
     }
 }
 
@@ -4765,27 +5586,35 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     for (int i = 0; i < lines / 16; i++) {
         /* turned: 16 lines are two chunks */
         dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);
-        dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at, g->side_at[s] + (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
+        dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at,
+                            g->side_at[s] +
+                                (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
-    for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++) dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+    for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++)
+        dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
 }
 
 static void dync__gmm_compute(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
     for (int s = 0; s < 2; s++)
-        for (int i = 0; i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
-            dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i, s ? "b" : "a", i);
+        for (int i = 0;
+             i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
+            dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i,
+                           s ? "b" : "a", i);
     for (int step = 0; step < 4; step++) {
         dync__tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
         dync__gmm_fragments(g, 0, step);
         dync__gmm_fragments(g, 1, step);
         for (int i = 0; i < w.warp_m / 16; i++)
-            for (int j = 0; j < w.warp_n / 8; j++) dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i, "%fb", 2 * j);
+            for (int j = 0; j < w.warp_n / 8; j++)
+                dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i,
+                               "%fb", 2 * j);
     }
 }
 
-/* Accumulators to shared memory, rows of tile.n + 8 words: the lanes of half a warp write 16 pairs of words in 32 banks. */
+/* Accumulators to shared memory, rows of tile.n + 8 words: the lanes of half a warp write 16 pairs
+ * of words in 32 banks. */
 static void dync__gmm_put(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
@@ -4806,7 +5635,8 @@ static void dync__gmm_put(dync__gm *g)
         for (int j = 0; j < w.warp_n / 8; j++)
             for (int half = 0; half < 2; half++) {
                 int c = 4 * (i * (w.warp_n / 8) + j) + 2 * half;
-                dync__ptx_line(&t->p, "st.shared.v2.b32 [%%put+%d], {%%acc%d, %%acc%d}", (i * 16 + half * 8) * row_bytes + j * 32, c, c + 1);
+                dync__ptx_line(&t->p, "st.shared.v2.b32 [%%put+%d], {%%acc%d, %%acc%d}",
+                               (i * 16 + half * 8) * row_bytes + j * 32, c, c + 1);
             }
     if (g->tile.m * row_bytes > t->shared) t->shared = g->tile.m * row_bytes;
     dync__gm_flush(g, 0, g->tile.m, row_bytes);
@@ -4836,15 +5666,18 @@ DYNC__FN void dync__gm_mma(dync__gm *g)
 }
 
 /* ==== cuda/gemm_simt.c ============================================================================= */
-/* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After gemm_load.c, before gemm_end.c.
+/* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After
+ * gemm_load.c, before gemm_end.c.
  *
- * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where lines are neighbours in memory and on boundaries
- * cp.async brings 16 bytes at a time; else an element at a time, which turns the side on its way: then eight lanes take eight neighbours in
- * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are widened in registers.
- * A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on either side, half a tile apart, so that the 16-byte reads of a warp
- * are of neighbours. Of each row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage 512 are
- * multiplications (sm_80).
- * 128 x 128 by 256 threads: 120 to 128 registers and 34 KiB, two blocks a multiprocessor. */
+ * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
+ * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an
+ * element at a time, which turns the side on its way: then eight lanes take eight neighbours in
+ * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are
+ * widened in registers. A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on
+ * either side, half a tile apart, so that the 16-byte reads of a warp are of neighbours. Of each
+ * row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage
+ * 512 are multiplications (sm_80). 128 x 128 by 256 threads: 120 to 128 registers and 34 KiB, two
+ * blocks a multiprocessor. */
 
 enum { DYNC__GMS_DEPTH = 8 };
 /* lines of a side that a thread has */
@@ -4852,19 +5685,25 @@ static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; 
 /* of them 16 bytes side by side */
 static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }
 static int dync__gms_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
-static int dync__gms_row(const dync__gm *g, int s) { return dync__gms_lines(g, s) * g->acc_bytes + 16; }
+static int dync__gms_row(const dync__gm *g, int s)
+{
+    return dync__gms_lines(g, s) * g->acc_bytes + 16;
+}
 
-/* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each side, its place in a stage (%to), its address, to
- * which %A and %B go on.
- *   wide     chunk i % chunks of rows i / chunks, ...
- *   single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines of depths i / lines, ... */
+/* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each
+ * side, its place in a stage (%to), its address, to which %A and %B go on. wide     chunk i %
+ * chunks of rows i / chunks, ... single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads
+ * / 8, ...; else line i % lines of depths i / lines, ... */
 static void dync__gms_begin(dync__gm *g, int s)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
-    int bytes = dync__gm_unit(g, s), lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
+    int bytes = dync__gm_unit(g, s), lines = dync__gms_lines(g, s),
+        by = along     ? 8
+             : is_wide ? lines * g->acc_bytes / 16
+                       : lines;
     const char *id = s ? "B" : "A", *wide = dync__ptx_temp(p, "b64");
     char line[16], k[16], to[16], base[8];
     dync__format(line, sizeof line, "%%line%s", id);
@@ -4877,12 +5716,14 @@ static void dync__gms_begin(dync__gm *g, int s)
     dync__tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes),
+                   base);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes),
+                   base);
     if (side->pre) dync__gm_pre_index(g, s, s ? "%pat1" : "%pat0", base);
     if (side->pre || !is_wide || (s ? g->n : g->m) % lines == 0) return;
-    char size[16];                                           /* bytes of the chunk that are of lines there are */
+    char size[16]; /* bytes of the chunk that are of lines there are */
     dync__format(size, sizeof size, "%%size%s", id);
     dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
     dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);
@@ -4909,7 +5750,8 @@ static void dync__gms_load_wide(dync__gm *g, int s, const char *to)
             dync__ptx_line(p, "setp.lt.s32 %s, %%k%s, %s", there, id, here);
             dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", bytes, size[0] ? size : "16", there);
         }
-        dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base, i * step * row, bytes[0] ? bytes : NULL);
+        dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base,
+                      i * step * row, bytes[0] ? bytes : NULL);
     }
 }
 
@@ -4918,9 +5760,12 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
     dync__ptx *p = &g->t.p;
     const dync__gm_side *side = &g->side[s];
     const char *id = s ? "B" : "A";
-    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), threads = g->tile.threads, row = dync__gms_row(g, s);
-    bool along = side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % lines != 0;
-    int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads / lines, count = lines * DYNC__GMS_DEPTH / threads;
+    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s),
+        threads = g->tile.threads, row = dync__gms_row(g, s);
+    bool along = side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0,
+         ragged = (s ? g->n : g->m) % lines != 0;
+    int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads / lines,
+        count = lines * DYNC__GMS_DEPTH / threads;
     char base[8];
     dync__format(base, sizeof base, "%%%s", id);
     for (int i = 0; i < count; i++) {
@@ -4936,7 +5781,8 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
         if (ragged) {
             const char *left = dync__ptx_temp(p, "s32");
             dync__ptx_line(p, "sub.s32 %s, %s, %d", left, s ? "%nleft" : "%mleft", i * line_step);
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %%line%s, %s, %s", there, id, left, ends ? there : "%true");
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%line%s, %s, %s", there, id, left,
+                           ends ? there : "%true");
         }
         dync__format(value, sizeof value, "%s", dync__ptx_temp(p, "b32"));
         if (bytes == g->acc_bytes) {
@@ -4944,21 +5790,27 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
             dync__tile_cp(&g->t, bytes, to, to_at, base, from_at, ends || ragged ? value : NULL);
         } else {
             dync__ptx_line(p, "mov.b32 %s, 0", value);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, dync__ptx_memory_type(g->dtype), value, base, (long long)from_at);
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there,
+                           dync__ptx_memory_type(g->dtype), value, base, (long long)from_at);
             dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", to, to_at, value);
         }
     }
 }
 
-/* The same elements, with what is done to them: 16 bytes of neighbouring lines at a time, or one by one. */
+/* The same elements, with what is done to them: 16 bytes of neighbouring lines at a time, or one by
+ * one. */
 static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
 {
     dync__ptx *p = &g->t.p;
     const dync__gm_side *side = &g->side[s];
-    bool wide = side->how == DYNC__GM_ACROSS, along = !wide && side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % dync__gms_lines(g, s) != 0;
-    int lines = dync__gms_lines(g, s), row = dync__gms_row(g, s), per = wide ? 16 / g->acc_bytes : 1, threads = g->tile.threads;
+    bool wide = side->how == DYNC__GM_ACROSS, along = !wide && side->step == 1,
+         ends = g->k % DYNC__GMS_DEPTH != 0,
+         ragged = (s ? g->n : g->m) % dync__gms_lines(g, s) != 0;
+    int lines = dync__gms_lines(g, s), row = dync__gms_row(g, s),
+        per = wide ? 16 / g->acc_bytes : 1, threads = g->tile.threads;
     int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads * per / lines;
-    const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA", *left = s ? "%nleft" : "%mleft";
+    const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA",
+               *left = s ? "%nleft" : "%mleft";
     dync__gm_pre_turn(g, s, per, to);
     for (int i = 0; i < lines * DYNC__GMS_DEPTH / (threads * per); i++) {
         char is[40] = "";
@@ -4968,17 +5820,20 @@ static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
             dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, s ? "%kB" : "%kA", here);
         }
-        dync__gm_pre_chunk(g, s, at, i * (line_step * side->line + k_step * side->step), 1, g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row),
+        dync__gm_pre_chunk(g, s, at, i * (line_step * side->line + k_step * side->step), 1,
+                           g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row),
                            is[0] ? is : NULL, line, i * line_step, ragged ? left : NULL);
     }
-    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(DYNC__GMS_DEPTH * side->step));
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at,
+                   (long long)(DYNC__GMS_DEPTH * side->step));
 }
 
 static void dync__gms_load(dync__gm *g)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
-        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s), (int)DYNC__GMS_DEPTH);
+        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s),
+                        (int)DYNC__GMS_DEPTH);
         if (g->side[s].gather) {
             dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
             continue;
@@ -4990,17 +5845,24 @@ static void dync__gms_load(dync__gm *g)
             dync__gms_load_pre(g, s, to);
             continue;
         }
-        if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s, to);
-        else dync__gms_load_single(g, s, to);
-        dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
+        if (g->side[s].how == DYNC__GM_ACROSS)
+            dync__gms_load_wide(g, s, to);
+        else
+            dync__gms_load_single(g, s, to);
+        dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A",
+                       (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
     }
 }
 
 /* v4.b32 or v2.b64 at once. */
 static void dync__gms_read(dync__gm *g, const char *reg, int first, const char *address, int at)
 {
-    if (g->acc_bytes == 8) dync__ptx_line(&g->t.p, "ld.shared.v2.b64 {%s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, address, at);
-    else dync__ptx_line(&g->t.p, "ld.shared.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, reg, first + 2, reg, first + 3, address, at);
+    if (g->acc_bytes == 8)
+        dync__ptx_line(&g->t.p, "ld.shared.v2.b64 {%s%d, %s%d}, [%s+%d]", reg, first, reg,
+                       first + 1, address, at);
+    else
+        dync__ptx_line(&g->t.p, "ld.shared.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", reg, first,
+                       reg, first + 1, reg, first + 2, reg, first + 3, address, at);
 }
 
 static void dync__gms_compute(dync__gm *g)
@@ -5014,10 +5876,13 @@ static void dync__gms_compute(dync__gm *g)
         for (int s = 0; s < 2; s++)
             for (int i = 0; i < own / group; i++)
                 dync__gms_read(g, s ? "%fb" : "%fa", i * group, s ? "%rb" : "%ra",
-                               g->side_at[s] + k * dync__gms_row(g, s) + i * dync__gms_lines(g, s) / (own / group) * g->acc_bytes);
+                               g->side_at[s] + k * dync__gms_row(g, s) +
+                                   i * dync__gms_lines(g, s) / (own / group) * g->acc_bytes);
         for (int i = 0; i < own; i++)
             for (int j = 0; j < own; j++)
-                dync__ptx_line(p, "%s.%s %%acc%d, %%fa%d, %%fb%d, %%acc%d", type[0] == 'f' ? "fma.rn" : "mad.lo", type, i * own + j, i, j, i * own + j);
+                dync__ptx_line(p, "%s.%s %%acc%d, %%fa%d, %%fb%d, %%acc%d",
+                               type[0] == 'f' ? "fma.rn" : "mad.lo", type, i * own + j, i, j,
+                               i * own + j);
     }
 }
 
@@ -5025,20 +5890,28 @@ static void dync__gms_compute(dync__gm *g)
 static void dync__gms_put(dync__gm *g)
 {
     dync__tile *t = &g->t;
-    int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group, row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
+    int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group,
+        row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
     dync__tile_wait(t, 0);
     dync__tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
     dync__ptx_line(&t->p, "add.u32 %%put, %%put, %%smem");
     dync__ptx_line(&t->p, "mad.lo.u32 %%put, %%tx, %d, %%put", group * g->acc_bytes);
     if (rows * row > t->shared) t->shared = rows * row;
     for (int part = 0; part < parts; part++) {
-        dync__tile_note(t, "rows %d .. %d to shared memory, and from there in order", part * rows, part * rows + rows - 1);
+        dync__tile_note(t, "rows %d .. %d to shared memory, and from there in order", part * rows,
+                        part * rows + rows - 1);
         dync__tile_barrier(t);
         for (int i = 0; i < group; i++)
             for (int j = 0; j < parts; j++) {
-                int acc = (part * group + i) * own + j * group, at = i * row + j * (g->tile.n / parts) * g->acc_bytes;
-                if (g->acc_bytes == 8) dync__ptx_line(&t->p, "st.shared.v2.b64 [%%put+%d], {%%acc%d, %%acc%d}", at, acc, acc + 1);
-                else dync__ptx_line(&t->p, "st.shared.v4.b32 [%%put+%d], {%%acc%d, %%acc%d, %%acc%d, %%acc%d}", at, acc, acc + 1, acc + 2, acc + 3);
+                int acc = (part * group + i) * own + j * group,
+                    at = i * row + j * (g->tile.n / parts) * g->acc_bytes;
+                if (g->acc_bytes == 8)
+                    dync__ptx_line(&t->p, "st.shared.v2.b64 [%%put+%d], {%%acc%d, %%acc%d}", at,
+                                   acc, acc + 1);
+                else
+                    dync__ptx_line(
+                        &t->p, "st.shared.v4.b32 [%%put+%d], {%%acc%d, %%acc%d, %%acc%d, %%acc%d}",
+                        at, acc, acc + 1, acc + 2, acc + 3);
             }
         dync__gm_flush(g, part * rows, rows, row);
     }
@@ -5056,8 +5929,10 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
     dync__gm_place(g);
     for (int s = 0; s < 2; s++)
-        if (g->side[s].gather) dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
-        else dync__gms_begin(g, s);
+        if (g->side[s].gather)
+            dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
+        else
+            dync__gms_begin(g, s);
     dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
@@ -5067,28 +5942,36 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
     dync__tile_regs(t, type, "%fa", own);
     dync__tile_regs(t, type, "%fb", own);
     dync__tile_regs(t, type, "%acc", own * own);
-    for (int i = 0; i < own * own; i++) dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
+    for (int i = 0; i < own * own; i++)
+        dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
     dync__gm_pipeline(g, dync__gms_load, dync__gms_compute);
     dync__gms_put(g);
 }
 
 /* ==== cuda/gemm_end.c ============================================================================== */
-/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a row, or partial sums and the launch that joins
- * them. After gemm_mma.c and gemm_simt.c, before gemm.c. */
+/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a
+ * row, or partial sums and the launch that joins them. After gemm_mma.c and gemm_simt.c, before
+ * gemm.c. */
 
-DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24])
+DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n,
+                                 char value[][24])
 {
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute);
     int per = 16 / g->acc_bytes;
-    for (int i = 0; i < n; i++) dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
+    for (int i = 0; i < n; i++)
+        dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
     for (int i = 0; i < n; i += per) {
         int count = DYNC__MIN(n - i, per);
         char list[120];
         int at = dync__format(list, sizeof list, "%s%s", count > 1 ? "{" : "", value[i]);
-        for (int k = 1; k < count; k++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
-        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space, count == 4 ? ".v4" : count == 2 ? ".v2" : "", g->acc_bytes * 8, list, count > 1 ? "}" : "", address,
-                       i * g->acc_bytes);
+        for (int k = 1; k < count; k++)
+            at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
+        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space,
+                       count == 4   ? ".v4"
+                       : count == 2 ? ".v2"
+                                    : "",
+                       g->acc_bytes * 8, list, count > 1 ? "}" : "", address, i * g->acc_bytes);
     }
 }
 
@@ -5122,10 +6005,12 @@ DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, 
 static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
 {
     dync__ptx_reg(&g->t.p, "b64", to);
-    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
+    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to,
+                   linear);
 }
 
-DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24])
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n,
+                              char value[][24])
 {
     dync__ptx *p = &g->t.p;
     char lin[24], at[24], list[120];
@@ -5138,12 +6023,18 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
     }
     int length = dync__format(list, sizeof list, "%s", value[0]);
     const char *part = dync__ptx_temp(p, "b64");
-    for (int i = 1; i < n; i++) length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
+    for (int i = 1; i < n; i++)
+        length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
     dync__gm_wide_index(g, at, lin);
     dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part,
+                   (long long)(g->batches * g->m * g->n), at);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
-    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", n == 4 ? ".v4" : n == 2 ? ".v2" : "", g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
+    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s",
+                   n == 4   ? ".v4"
+                   : n == 2 ? ".v2"
+                            : "",
+                   g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
 }
 
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
@@ -5154,7 +6045,8 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     char name[6][24], value[8][24];
     static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
     for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
-    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4], *in = name[5];
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
+               *in = name[5];
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
@@ -5168,7 +6060,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
-    if (rows * groups % g->tile.threads) {                   /* the last turn is not for all */
+    if (rows * groups % g->tile.threads) { /* the last turn is not for all */
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
     } else {
@@ -5216,7 +6108,9 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__tile_label(t, "NEXT");
     dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
     dync__gm_read_sums(g, "global", "%at", vec, part);
-    for (int i = 0; i < vec; i++) dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i], part[i]);
+    for (int i = 0; i < vec; i++)
+        dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i],
+                       part[i]);
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra NEXT");
@@ -5225,30 +6119,36 @@ DYNC__FN void dync__gm_join(dync__gm *g)
 }
 
 /* ==== cuda/gemm_thin.c ============================================================================= */
-/* cuda/gemm_thin.c: products of few rows (up to 8, or few columns, the sides changed): every element of the long side is read once, 16 bytes at a
- * time, and nothing else matters. After gemm_end.c, before gemm.c.
+/* cuda/gemm_thin.c: products of few rows (up to 8, or few columns, the sides changed): every
+ * element of the long side is read once, 16 bytes at a time, and nothing else matters. After
+ * gemm_end.c, before gemm.c.
  *
- *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes share the depth and add up by shuffles
- *   across   its columns are: a lane has the columns of 16 bytes, the warps of a block share the depth and add up in shared memory, in order
- * The depth is cut over blocks as well until the device is full. Half floats are widened in registers, sums are f32 (f64). */
+ *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes
+ * share the depth and add up by shuffles across   its columns are: a lane has the columns of 16
+ * bytes, the warps of a block share the depth and add up in shared memory, in order The depth is
+ * cut over blocks as well until the device is full. Half floats are widened in registers, sums are
+ * f32 (f64). */
 
 enum { DYNC__GMT_ROWS = 8, DYNC__GMT_COLUMNS = 4, DYNC__GMT_WARPS = 8, DYNC__GMT_UNROLL = 4 };
 static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dtype)->bytes; }
 static int dync__gmt_columns(const dync__gm *g) { return g->m > 4 ? 2 : DYNC__GMT_COLUMNS; }
 
 /* reg<first> .. = the elements of 16 bytes at [at + by], as values. */
-static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by, const char *guard)
+static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by,
+                           const char *guard)
 {
     dync__ptx *p = &g->t.p;
     char word[4][24];
     if (g->dtype == DYNC_F64) {
-        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, at, (long long)by);
+        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg,
+                       first + 1, at, (long long)by);
     } else if (g->dtype == DYNC_F32) {
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, reg, first + 2, reg, first + 3, at,
-                       (long long)by);
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg,
+                       first, reg, first + 1, reg, first + 2, reg, first + 3, at, (long long)by);
     } else {
         for (int w = 0; w < 4; w++) dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1], word[2], word[3], at, (long long)by);
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1],
+                       word[2], word[3], at, (long long)by);
     }
 }
 /* Half floats come as words; they are widened where they are used, behind all loads. */
@@ -5280,9 +6180,11 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
     }
 }
 
-/* The same of a side; by: in what its addresses count. With something to be done to it: elements one by one where n is 1 (all where `is` says so), made
- * values and rounded as memory would have where the others are widened. number: of the load. */
-static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is)
+/* The same of a side; by: in what its addresses count. With something to be done to it: elements
+ * one by one where n is 1 (all where `is` says so), made values and rounded as memory would have
+ * where the others are widened. number: of the load. */
+static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first,
+                           const char *at, int64_t by, const char *is)
 {
     char guard[24] = "", index[40];
     if (is) dync__format(guard, sizeof guard, "@%s ", is);
@@ -5295,7 +6197,8 @@ static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *re
     int vec = pre->shape.vec;
     dync__format(index, sizeof index, "%s", dync__ptx_temp(p, pre->index));
     dync__ptx_line(p, pre->index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", index, at);
-    for (int q = 0; q < n; q += vec) dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
+    for (int q = 0; q < n; q += vec)
+        dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
 }
 static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first)
 {
@@ -5306,7 +6209,8 @@ static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *re
         return;
     }
     int vec = g->side[s].pre->p.shape.vec;
-    for (int q = 0; q < n; q += vec) (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
+    for (int q = 0; q < n; q += vec)
+        (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
     if (n == 8) {
         dync__gm_pre_pack(g, g->dtype, n, value, word);
         for (int w = 0; w < 4; w++) {
@@ -5334,7 +6238,8 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance)
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute), *other = dync__ptx_temp(p, type);
     if (g->acc_bytes == 4) {
-        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %%acc%d, %d, 31, 0xffffffff", other, acc, distance);
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %%acc%d, %d, 31, 0xffffffff", other, acc,
+                       distance);
     } else {
         const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "mov.b64 {%s, %s}, %%acc%d", low, high, acc);
@@ -5349,7 +6254,8 @@ static void dync__gmt_along(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
+    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m,
+        unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
     dync__tile_note(t, "the warp's columns, the lane's part of the depth");
     dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
@@ -5359,13 +6265,15 @@ static void dync__gmt_along(dync__gm *g)
     /* columns past the end read the last one again */
     for (int c = 0; c < columns; c++) {
         char at[24];
-        const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
+        const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"),
+                   *wide = dync__ptx_temp(p, "s64");
         dync__format(at, sizeof at, "%%pb%d", c);
         dync__ptx_line(p, "add.s32 %s, %%col0, %d", col, c);
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * unit[1]));
+        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
+                       (long long)(g->side[1].line * unit[1]));
         dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
@@ -5380,15 +6288,18 @@ static void dync__gmt_along(dync__gm *g)
         dync__format(at, sizeof at, "%%pb%d", c);
         dync__gmt_side(g, 1, c, vec, "%vb", c * vec, at, 0, NULL);
     }
-    for (int r = 0; r < m; r++) dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
+    for (int r = 0; r < m; r++)
+        dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
     for (int c = 0; c < columns; c++) dync__gmt_made(g, 1, c, vec, "%vb", c * vec);
     for (int r = 0; r < m; r++) dync__gmt_made(g, 0, r, vec, "%va", r * vec);
     for (int v = 0; v < vec; v++)
         for (int r = 0; r < m; r++)
             for (int c = 0; c < columns; c++)
-                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * columns + c, r * vec + v, c * vec + v, r * columns + c);
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type,
+                               r * columns + c, r * vec + v, c * vec + v, r * columns + c);
     dync__ptx_line(p, "add.s64 %%pa, %%pa, %d", 32 * vec * unit[0]);
-    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
+    for (int c = 0; c < columns; c++)
+        dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -5415,11 +6326,13 @@ static void dync__gmt_across(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)}, columns = 32 * vec;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
+        columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
     int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
     (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth", (int)DYNC__GMT_WARPS);
+    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                    (int)DYNC__GMT_WARPS);
     dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
@@ -5444,8 +6357,14 @@ static void dync__gmt_across(dync__gm *g)
         dync__format(is, sizeof is, "%%is%d", u);
         dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
         dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
-                                                                     vec == 8 ? w == 0 ? "0" : w == 1 ? "1" : w == 2 ? "2" : "3" : "");
+        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
+            dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
+                           vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+                           vec == 8 ? w == 0   ? "0"
+                                      : w == 1 ? "1"
+                                      : w == 2 ? "2"
+                                               : "3"
+                                    : "");
         dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
     }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++)
@@ -5473,12 +6392,17 @@ static void dync__gmt_across(dync__gm *g)
         }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
-        for (int r = 0; r < m && g->side[0].pre; r++) dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
+        for (int r = 0; r < m && g->side[0].pre; r++)
+            dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
         for (int r = 0; r < m; r++)
-            for (int v = 0; v < vec; v++) dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v, u * m + r, u * vec + v, r * vec + v);
+            for (int v = 0; v < vec; v++)
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v,
+                               u * m + r, u * vec + v, r * vec + v);
     }
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
-    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
+    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -5487,7 +6411,8 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
     for (int r = 0; r < m; r++)
         for (int v = 0; v < vec; v++)
-            dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type, (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
+            dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type,
+                           (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", "%q", "mov", "%%thr");
     dync__ptx_reg(p, "pred", "%in");
@@ -5499,11 +6424,14 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "add.u32 %%q, %%q, %d", 32 * DYNC__GMT_WARPS);
     dync__ptx_line(p, "setp.ge.s32 %%in, %%col, %%nleft");
     dync__ptx_line(p, "@%%in bra RESULTS");
-    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem", DYNC__GMT_WARPS * columns * g->acc_bytes);
+    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
+                   DYNC__GMT_WARPS * columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%get, %%col, %d, %%get", g->acc_bytes);
     dync__tile_regs(t, type, "%part", DYNC__GMT_WARPS);
-    for (int w = 0; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
-    for (int w = 1; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "add.rn.%s %%part0, %%part0, %%part%d", type, w);
+    for (int w = 0; w < DYNC__GMT_WARPS; w++)
+        dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
+    for (int w = 1; w < DYNC__GMT_WARPS; w++)
+        dync__ptx_line(p, "add.rn.%s %%part0, %%part0, %%part%d", type, w);
     char value[1][24] = {"%part0"};
     dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
     dync__gm_result(g, 0, "%row", "%col", 1, value);
@@ -5515,8 +6443,11 @@ DYNC__FN bool dync__gm_thin_fits(const dync__gm *g)
 {
     int vec = dync__gmt_vec(g);
     int64_t rest = g->side[1].how == DYNC__GM_ALONG ? g->k : g->n;
-    if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 || (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec) return false;
-    return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG : g->side[1].how == DYNC__GM_ACROSS;
+    if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 ||
+        (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec)
+        return false;
+    return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG
+                                            : g->side[1].how == DYNC__GM_ACROSS;
 }
 
 DYNC__FN void dync__gm_thin_choose(dync__gm *g)
@@ -5525,9 +6456,12 @@ DYNC__FN void dync__gm_thin_choose(dync__gm *g)
     bool along = g->side[1].how == DYNC__GM_ALONG;
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units;
     g->depth = along ? 32 * vec : DYNC__GMT_WARPS * DYNC__GMT_UNROLL;
-    g->tile = (dync__gm_tile){(int)g->m, along ? 4 * dync__gmt_columns(g) : 32 * vec, along ? 128 : 32 * DYNC__GMT_WARPS, 1, 100};
-    int64_t blocks = (g->n + g->tile.n - 1) / g->tile.n * g->batches, wanted = units * (along ? 8 : 3), steps = (g->k + g->depth - 1) / g->depth;
-    int64_t splits = DYNC__MAX(DYNC__MIN(DYNC__MIN((wanted + blocks - 1) / blocks, steps / 4), 32), 1);
+    g->tile = (dync__gm_tile){(int)g->m, along ? 4 * dync__gmt_columns(g) : 32 * vec,
+                              along ? 128 : 32 * DYNC__GMT_WARPS, 1, 100};
+    int64_t blocks = (g->n + g->tile.n - 1) / g->tile.n * g->batches,
+            wanted = units * (along ? 8 : 3), steps = (g->k + g->depth - 1) / g->depth;
+    int64_t splits =
+        DYNC__MAX(DYNC__MIN(DYNC__MIN((wanted + blocks - 1) / blocks, steps / 4), 32), 1);
     g->chunk = (steps + splits - 1) / splits * g->depth;
     g->splits = (g->k + g->chunk - 1) / g->chunk;
 }
@@ -5536,43 +6470,60 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
 {
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
     dync__gm_place(g);
-    if (g->side[1].how == DYNC__GM_ALONG) dync__gmt_along(g);
-    else dync__gmt_across(g);
+    if (g->side[1].how == DYNC__GM_ALONG)
+        dync__gmt_along(g);
+    else
+        dync__gmt_across(g);
 }
 
 /* ==== cuda/wgmma.c ================================================================================= */
-/* cuda/wgmma.c: matrix products for compute capability 9.0: wgmma on tiles that TMA brings. After gemm_end.c, before gemm.c, which asks for it as the
- * variant of a product; what it does not take (strides that are no multiple of 16 bytes, 32-bit operands) stays with gemm_mma.c.
+/* cuda/wgmma.c: matrix products for compute capability 9.0: wgmma on tiles that TMA brings. After
+ * gemm_end.c, before gemm.c, which asks for it as the variant of a product; what it does not take
+ * (strides that are no multiple of 16 bytes, 32-bit operands) stays with gemm_mma.c.
  *
- * A block is three warpgroups: one thread of the first loads, the other two multiply, 64 rows of the tile each. They meet in a ring of stages, a
- * pair of mbarriers each: `full` (the bytes of both sides are there) and `empty` (all that read the stage are done with it). Blocks are
- * persistent: cluster c takes tiles c, c + clusters ..., in bands of eight rows of tiles; loading goes on while results are stored. Two
- * blocks of a cluster own tiles of the same columns: each loads half of b and sends it to both.
+ * A block is three warpgroups: one thread of the first loads, the other two multiply, 64 rows of
+ * the tile each. They meet in a ring of stages, a pair of mbarriers each: `full` (the bytes of both
+ * sides are there) and `empty` (all that read the stage are done with it). Blocks are persistent:
+ * cluster c takes tiles c, c + clusters ..., in bands of eight rows of tiles; loading goes on while
+ * results are stored. Two blocks of a cluster own tiles of the same columns: each loads half of b
+ * and sends it to both.
  *
- *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte swizzle. A side with k along the row is one box;
- *                   one with lines along the row (16-bit types: the descriptor's transposed form) is a box for each 64 lines
- *   results         alone in a row-major matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows under
- *                   way for each warpgroup. Else 32 columns at a time through shared memory into the loop kernel `end`, row by row
- *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
- * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
+ *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte
+ * swizzle. A side with k along the row is one box; one with lines along the row (16-bit types: the
+ * descriptor's transposed form) is a box for each 64 lines results         alone in a row-major
+ * matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows
+ * under way for each warpgroup. Else 32 columns at a time through shared memory into the loop
+ * kernel `end`, row by row tails           TMA reads zeros outside of a matrix and does not write
+ * there; `end` is guarded Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24
+ * (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
 
 /* END_ROW: 32 words and a gap */
-enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };
+enum {
+    DYNC__WG_BM = 128,
+    DYNC__WG_THREADS = 384,
+    DYNC__WG_BAND = 8,
+    DYNC__WG_END_ROW = 160,
+    DYNC__WG_BOX = 64 * 128
+};
 typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
-    int bn, stages, cluster, bytes, depth;   /* depth: elements of k in a row of 128 bytes */
-    bool by_k[2], by_box, cut_k;             /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not of its lines */
+    int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
+    bool by_k[2], by_box, cut_k; /* by_box: results are stored by TMA; cut_k: a block of the cluster
+                                    loads half of b's k's, not of its lines */
     int out_bytes, stage_bytes, bars, end_at, labels;
-    int64_t down, across;                    /* tiles of the whole cluster, in rows and columns */
-    int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
+    int64_t down, across; /* tiles of the whole cluster, in rows and columns */
+    int batch_at[3][3],
+        n_batch[3]; /* the batch dims of a map's dims from the third on: of a, b and the result */
 } dync__wg;
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */
 
 static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box)
 {
-    if (m->rank == 5 || (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40))) return false;
+    if (m->rank == 5 ||
+        (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40)))
+        return false;
     m->stride[m->rank - 1] = size > 1 ? (uint64_t)stride_bytes : 16;
     m->size[m->rank] = (uint64_t)size;
     m->box[m->rank++] = box;
@@ -5596,12 +6547,20 @@ static bool dync__wg_side(dync__wg *w, int s)
     dync__ptx_map *m = &w->t->out.map[s];
     bool by_k = side->step == 1 && side->line * w->bytes % 16 == 0;
     if ((!by_k && (side->line != 1 || w->bytes != 2)) || side->offset * w->bytes % 16) return false;
-    uint32_t across = (uint32_t)(!by_k ? w->depth / (s && w->bn / 64 < w->cluster ? w->cluster : 1) : s ? w->bn / w->cluster : DYNC__WG_BM);
+    uint32_t across = (uint32_t)(!by_k ? w->depth / (s && w->bn / 64 < w->cluster ? w->cluster : 1)
+                                 : s   ? w->bn / w->cluster
+                                       : DYNC__WG_BM);
     w->by_k[s] = by_k;
     if (s) w->cut_k = !by_k && w->bn / 64 < w->cluster;
-    *m = (dync__ptx_map){.buf = side->buf, .type = types[g->kind], .rank = 1, .swizzle = 3, .offset = side->offset * w->bytes, .size = {(uint64_t)(by_k ? g->k : lines)},
+    *m = (dync__ptx_map){.buf = side->buf,
+                         .type = types[g->kind],
+                         .rank = 1,
+                         .swizzle = 3,
+                         .offset = side->offset * w->bytes,
+                         .size = {(uint64_t)(by_k ? g->k : lines)},
                          .box = {(uint32_t)(128 / w->bytes)}};
-    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, across)) return false;
+    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, across))
+        return false;
     for (int d = g->n_batch - 1; d >= 0; d--)
         if (!dync__wg_batch(w, s, m, d, side->batch[d] * w->bytes)) return false;
     return true;
@@ -5613,12 +6572,16 @@ static bool dync__wg_result(dync__wg *w)
     const dync__gm *g = w->g;
     const dync__kernel *e = g->end;
     dync__ptx_map *m = &w->t->out.map[2];
-    if (e->inst.n != 2 || e->inst.at[1].prim != DYNC__P_store || e->inst.at[0].buf != g->given || g->compute != DYNC_F32) return false;
+    if (e->inst.n != 2 || e->inst.at[1].prim != DYNC__P_store || e->inst.at[0].buf != g->given ||
+        g->compute != DYNC_F32)
+        return false;
     const dync__buf *to = &e->buf.at[e->inst.at[1].buf];
     const dync__access *a = &e->access.at[e->inst.at[1].access];
     int d = e->n_dims - 1, batch = g->n_batch - 1;
     w->out_bytes = dync__dtype_info(to->dtype)->bytes;
-    if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 || (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16)) return false;
+    if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 ||
+        (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16))
+        return false;
     int64_t rows = e->extent[--d], row = a->stride[d];
     /* batches that became rows have to follow each other */
     while (rows < g->m && d > 0) {
@@ -5626,11 +6589,19 @@ static bool dync__wg_result(dync__wg *w)
         if (rows == 1) row = a->stride[d - 1];
         rows *= e->extent[--d];
     }
-    *m = (dync__ptx_map){.buf = e->inst.at[1].buf, .type = to->dtype == DYNC_BF16 ? 9 : 6, .rank = 1, .swizzle = 3, .offset = a->offset * w->out_bytes,
-                         .size = {(uint64_t)g->n}, .box = {(uint32_t)(128 / w->out_bytes)}};
-    if (rows != g->m || m->offset % 16 || !dync__wg_dim(m, rows, row * w->out_bytes, 64)) return false;
+    *m = (dync__ptx_map){.buf = e->inst.at[1].buf,
+                         .type = to->dtype == DYNC_BF16 ? 9 : 6,
+                         .rank = 1,
+                         .swizzle = 3,
+                         .offset = a->offset * w->out_bytes,
+                         .size = {(uint64_t)g->n},
+                         .box = {(uint32_t)(128 / w->out_bytes)}};
+    if (rows != g->m || m->offset % 16 || !dync__wg_dim(m, rows, row * w->out_bytes, 64))
+        return false;
     for (; d > 0; d--, batch--)
-        if (batch < 0 || e->extent[d - 1] != g->batch[batch] || !dync__wg_batch(w, 2, m, batch, a->stride[d - 1] * w->out_bytes) || (g->batch[batch] > 1 && a->stride[d - 1] == 0))
+        if (batch < 0 || e->extent[d - 1] != g->batch[batch] ||
+            !dync__wg_batch(w, 2, m, batch, a->stride[d - 1] * w->out_bytes) ||
+            (g->batch[batch] > 1 && a->stride[d - 1] == 0))
             return false;
     return batch < 0;
 }
@@ -5642,7 +6613,8 @@ static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
 {
     int label = w->labels++;
     dync__tile_label(w->t, "WAIT_%d", label);
-    dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar, parity);
+    dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar,
+                   parity);
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
 
@@ -5683,10 +6655,12 @@ static void dync__wg_place(dync__wg *w)
 }
 
 /* "{first, second, batches}" of a map */
-static void dync__wg_coordinates(const dync__wg *w, int which, const char *first, const char *second, char out[120])
+static void dync__wg_coordinates(const dync__wg *w, int which, const char *first,
+                                 const char *second, char out[120])
 {
     int n = dync__format(out, 120, "{%s, %s", first, second);
-    for (int i = 0; i < w->n_batch[which]; i++) n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
+    for (int i = 0; i < w->n_batch[which]; i++)
+        n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
     dync__format(out + n, 120 - (size_t)n, "}");
 }
 
@@ -5705,8 +6679,12 @@ static void dync__wg_load(dync__wg *w, int s)
             dync__ptx_line(p, "add.u32 %s, %s, %d", line, s ? "%nb" : "%m0", 64 * i);
         }
         dync__wg_coordinates(w, s, w->by_k[s] ? k : line, w->by_k[s] ? line : k, at);
-        dync__ptx_line(p, "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%s+%d], [%%map%d, %s], [%%full]%s", w->t->out.map[s].rank,
-                       shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to", (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
+        dync__ptx_line(
+            p,
+            "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
+            "[%s+%d], [%%map%d, %s], [%%full]%s",
+            w->t->out.map[s].rank, shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to",
+            (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
     }
 }
 
@@ -5721,7 +6699,8 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "@%%idle bra DONE");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
     dync__tile_label(t, "LOAD_TILE");
-    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld", (long long)(w->down * w->across * w->g->batches));
+    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
+                   (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra DONE");
     dync__wg_place(w);
     dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->cut_k ? 0 : w->bn / w->cluster);
@@ -5732,7 +6711,8 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", w->stage_bytes);
     dync__wg_wait(w, "%empty", "%parity");
     dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d", w->stage_bytes);
-    if (w->cluster > 1) dync__ptx_line(p, "mad.lo.u32 %%tob, %%rank, %d, %%to", w->bn / w->cluster * 128);
+    if (w->cluster > 1)
+        dync__ptx_line(p, "mad.lo.u32 %%tob, %%rank, %d, %%to", w->bn / w->cluster * 128);
     if (w->cut_k) dync__ptx_line(p, "mad.lo.u32 %%kb, %%rank, %d, %%kk", w->depth / w->cluster);
     dync__wg_load(w, 0);
     dync__wg_load(w, 1);
@@ -5754,10 +6734,14 @@ static void dync__wg_multiply(dync__wg *w)
     bool whole = kind->bytes == 1;
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int i = 0; i < 4; i++) {
-        for (int s = 0; s < 2 && i; s++) dync__ptx_line(p, "add.s64 %%d%c, %%d%c, %d", 'a' + s, 'a' + s, w->by_k[s] ? 32 >> 4 : kind->k * 128 >> 4);
-        dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {%%c0", w->bn, kind->k, kind->acc, kind->in, kind->in);
+        for (int s = 0; s < 2 && i; s++)
+            dync__ptx_line(p, "add.s64 %%d%c, %%d%c, %d", 'a' + s, 'a' + s,
+                           w->by_k[s] ? 32 >> 4 : kind->k * 128 >> 4);
+        dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {%%c0", w->bn,
+                       kind->k, kind->acc, kind->in, kind->in);
         for (int c = 1; c < w->bn / 2; c++) dync__str_addf(&p->body, ", %%c%d", c);
-        dync__str_addf(&p->body, "}, %%da, %%db, %s%s", i ? "%true" : "%go_on", whole ? "" : ", 1, 1");
+        dync__str_addf(&p->body, "}, %%da, %%db, %s%s", i ? "%true" : "%go_on",
+                       whole ? "" : ", 1, 1");
         if (kind->bytes == 2) dync__str_addf(&p->body, ", %d, %d", !w->by_k[0], !w->by_k[1]);
         dync__str_add(&p->body, ";\n");
     }
@@ -5769,16 +6753,20 @@ static void dync__wg_release(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "mad.lo.u32 %%empty, %%before, 8, %%there");
-    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
-                                          "[%%empty]");
-    else dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
+    if (w->cluster > 1)
+        dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
+                          "[%%empty]");
+    else
+        dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
 }
 
-/* The descriptor of what begins at `base` (b32): stride of 8 rows or 8 k's, of 64 lines where they lie along the row; 128-byte swizzle. */
+/* The descriptor of what begins at `base` (b32): stride of 8 rows or 8 k's, of 64 lines where they
+ * lie along the row; 128-byte swizzle. */
 static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k)
 {
     dync__ptx *p = &w->t->p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
+                     (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
     const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
     dync__ptx_line(p, "shr.u32 %s, %s, 4", low, base);
@@ -5812,18 +6800,25 @@ static void dync__wg_store_boxes(dync__wg *w)
             const char *address = dync__ptx_temp(p, "u32");
             dync__ptx_line(p, "xor.b32 %s, %%chunk, %d", address, j * 16);
             dync__ptx_line(p, "add.u32 %s, %s, %%put", address, address);
-            for (int half = 0; half < 2; half++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", address, to + half * 1024, dync__wg_pair(w, box * 32 + j * 4 + half * 2));
+            for (int half = 0; half < 2; half++)
+                dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", address, to + half * 1024,
+                               dync__wg_pair(w, box * 32 + j * 4 + half * 2));
         }
         dync__ptx_line(p, "fence.proxy.async.shared::cta");
         dync__ptx_line(p, "bar.sync %%meet, 128");
         dync__wg_coordinates(w, 2, "%n0", "%m0", at);
-        dync__ptx_line(p, "@%%leads cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map2, %s], [%%boxes+%d]", t->out.map[2].rank, at, to);
+        dync__ptx_line(
+            p,
+            "@%%leads cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map2, %s], "
+            "[%%boxes+%d]",
+            t->out.map[2].rank, at, to);
         dync__ptx_line(p, "@%%leads cp.async.bulk.commit_group");
         dync__ptx_line(p, "add.u32 %%n0, %%n0, 64");
     }
 }
 
-/* 32 columns at a time: the 16 rows of a warp to shared memory, from there in groups of neighbours to `end`. */
+/* 32 columns at a time: the 16 rows of a warp to shared memory, from there in groups of neighbours
+ * to `end`. */
 static void dync__wg_store_rows(dync__wg *w)
 {
     dync__gm *g = w->g;
@@ -5837,7 +6832,9 @@ static void dync__wg_store_rows(dync__wg *w)
         dync__ptx_line(p, "@%%last bra STORED");
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         for (int i = 0; i < 8; i++)
-            dync__ptx_line(p, "st.shared.v2.b32 [%%put+%d], {%%c%d, %%c%d}", i / 2 * 32 + i % 2 * 8 * DYNC__WG_END_ROW, box * 16 + i * 2, box * 16 + i * 2 + 1);
+            dync__ptx_line(p, "st.shared.v2.b32 [%%put+%d], {%%c%d, %%c%d}",
+                           i / 2 * 32 + i % 2 * 8 * DYNC__WG_END_ROW, box * 16 + i * 2,
+                           box * 16 + i * 2 + 1);
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         dync__ptx_line(p, "mov.u32 %%q, %%lane");
         dync__tile_label(t, "ROWS_%d", box);
@@ -5863,7 +6860,8 @@ static void dync__wg_store_rows(dync__wg *w)
     dync__tile_label(t, "STORED");
 }
 
-/* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the next. */
+/* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the
+ * next. */
 static void dync__wg_end_registers(dync__wg *w)
 {
     dync__tile *t = w->t;
@@ -5914,7 +6912,8 @@ static void dync__wg_consumer(dync__wg *w)
     dync__wg_end_registers(w);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
     dync__tile_label(t, "TILE");
-    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld", (long long)(w->down * w->across * w->g->batches));
+    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
+                   (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra ALL");
     dync__ptx_line(p, "mov.u32 %%kk, 0");
     dync__ptx_line(p, "setp.ne.u32 %%go_on, 0, 0");
@@ -5939,8 +6938,10 @@ static void dync__wg_consumer(dync__wg *w)
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__wg_release(w);
     dync__wg_place(w);
-    if (w->by_box) dync__wg_store_boxes(w);
-    else dync__wg_store_rows(w);
+    if (w->by_box)
+        dync__wg_store_boxes(w);
+    else
+        dync__wg_store_rows(w);
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra TILE");
     dync__tile_label(t, "ALL");
@@ -5953,12 +6954,16 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    static const char *const words[] = {"%stage", "%parity", "%tile", "%in", "%rows", "%m0", "%n0", "%batch", "%nb", "%kk", "%kb", "%full", "%empty", "%to", "%tob", "%before", "%rank"};
-    static const char *const preds[] = {"%done", "%wrap", "%last", "%more", "%idle", "%go_on", "%signals", "%leads", "%first"};
+    static const char *const words[] = {"%stage", "%parity", "%tile", "%in",     "%rows", "%m0",
+                                        "%n0",    "%batch",  "%nb",   "%kk",     "%kb",   "%full",
+                                        "%empty", "%to",     "%tob",  "%before", "%rank"};
+    static const char *const preds[] = {"%done",  "%wrap",    "%last",  "%more", "%idle",
+                                        "%go_on", "%signals", "%leads", "%first"};
     for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     for (int d = 0; d < w->g->n_batch; d++) dync__str_addf(&p->regs, "    .reg .u32 %%at%d;\n", d);
-    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", i == 0 ? "%offset" : i == 1 ? "%da" : "%db");
+    for (int i = 0; i < 3; i++)
+        dync__ptx_reg(p, "b64", i == 0 ? "%offset" : i == 1 ? "%da" : "%db");
     for (int i = 0; i < t->out.n_maps; i++) {
         char name[16];
         dync__format(name, sizeof name, "%%map%d", i);
@@ -5970,7 +6975,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__tile_set(t, "u32", "%group", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.eq.u32 %%first, %%thr, 0");
     for (int i = 0; i < 2 * w->stages; i++)
-        dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i, i < w->stages ? 1 : 2 * w->cluster);
+        dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
+                       i < w->stages ? 1 : 2 * w->cluster);
     dync__ptx_line(p, "@%%first fence.mbarrier_init.release.cluster");
     dync__ptx_line(p, "mov.u32 %%rank, %s", w->cluster > 1 ? "%cluster_ctarank" : "0");
     if (w->cluster > 1) {
@@ -5988,32 +6994,40 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
 
-/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too small a problem to fill a part of it. */
+/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too
+ * small a problem to fill a part of it. */
 static bool dync__wg_choose(dync__wg *w)
 {
     const dync__gm *g = w->g;
-    int64_t units = dync__cuda_unit_of(g->device >> 8)->units, rows = (g->m + DYNC__WG_BM - 1) / DYNC__WG_BM;
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units,
+            rows = (g->m + DYNC__WG_BM - 1) / DYNC__WG_BM;
     double best = 0;
     w->cluster = rows % 2 == 0 || rows > 8 ? 2 : 1;
     if (units < 2) w->cluster = 1;
     w->down = (rows + w->cluster - 1) / w->cluster;
     for (int bn = 256; bn >= 64; bn /= 2) {
-        int64_t across = (g->n + bn - 1) / bn, places = units / w->cluster, tiles = w->down * across * g->batches;
-        double cost = (double)((tiles + places - 1) / places) * bn * (bn == 256 ? 1.0 : bn == 128 ? 1.2 : 1.6);
+        int64_t across = (g->n + bn - 1) / bn, places = units / w->cluster,
+                tiles = w->down * across * g->batches;
+        double cost = (double)((tiles + places - 1) / places) * bn *
+                      (bn == 256   ? 1.0
+                       : bn == 128 ? 1.2
+                                   : 1.6);
         if (bn < 256 && cost >= best) continue;
         best = cost;
         w->bn = bn;
         w->across = across;
     }
     int64_t tiles = w->down * w->across * g->batches;
-    return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 && tiles * w->cluster * 2 >= units;
+    return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 &&
+           tiles * w->cluster * 2 >= units;
 }
 
 DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g)
 {
     dync__gm copy = *g;
     dync__wg w = {.g = &copy};
-    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
+    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32)
+        return false;
     w.depth = 128 / dync__dtype_info(g->dtype)->bytes;
     return dync__wg_choose(&w);
 }
@@ -6023,17 +7037,23 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);
     dync__wg w = {.g = g};
     char name[80];
-    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32 || g->side[0].gather || g->side[1].gather) return false;
+    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 ||
+        g->kind == DYNC__TILE_TF32 || g->side[0].gather || g->side[1].gather)
+        return false;
     w.t = &g->t;
     w.bytes = dync__dtype_info(g->dtype)->bytes;
     w.depth = 128 / w.bytes;
     g->acc_bytes = 4;
-    if (!dync__wg_choose(&w) || !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false)) return false;
+    if (!dync__wg_choose(&w) ||
+        !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
+        return false;
     dync__tile *t = w.t;
     bool ok = dync__wg_side(&w, 0) && dync__wg_side(&w, 1);
     w.by_box = ok && dync__wg_result(&w);
     if (ok) {
-        int64_t tiles = w.down * w.across * g->batches, clusters = DYNC__MIN(tiles, DYNC__MAX(dync__cuda_unit_of(g->device >> 8)->units / w.cluster, 1));
+        int64_t tiles = w.down * w.across * g->batches,
+                clusters = DYNC__MIN(
+                    tiles, DYNC__MAX(dync__cuda_unit_of(g->device >> 8)->units / w.cluster, 1));
         t->out.n_maps = w.by_box ? 3 : 2;
         t->target = "sm_90a";
         t->p.n_checks = w.by_box ? 0 : t->p.n_checks;
@@ -6054,14 +7074,21 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
             dync__ptx_line(&t->p, "barrier.cluster.arrive.release.aligned");
             dync__ptx_line(&t->p, "barrier.cluster.wait.acquire.aligned");
         }
-        /* with the number of threads this tells ptxas the registers that there are at the entry, which setmaxnreg is compiled for */
-        t->directives = w.cluster > 1 ? ".minnctapersm 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n" : ".minnctapersm 1\n";
-        dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name, DYNC__WG_BM * w.cluster, w.bn);
+        /* with the number of threads this tells ptxas the registers that there are at the entry,
+         * which setmaxnreg is compiled for */
+        t->directives = w.cluster > 1
+                            ? ".minnctapersm 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n"
+                            : ".minnctapersm 1\n";
+        dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name,
+                     DYNC__WG_BM * w.cluster, w.bn);
         dync__tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
-        ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed && !t->out.text.failed;
+        ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed &&
+             !t->out.text.failed;
         t->out.n_checks = t->p.n_checks;
         memcpy(t->out.check, t->p.check, sizeof t->out.check);
-        for (int i = 0; ok && i < t->out.n_maps; i++) t->out.check[t->out.n_checks++] = (dync__ptx_check){t->out.map[i].buf, 16, t->out.map[i].offset};
+        for (int i = 0; ok && i < t->out.n_maps; i++)
+            t->out.check[t->out.n_checks++] =
+                (dync__ptx_check){t->out.map[i].buf, 16, t->out.map[i].offset};
     }
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
@@ -6071,15 +7098,19 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
 }
 
 /* ==== cuda/conv_direct.c =========================================================================== */
-/* cuda/conv_direct.c: convolutions of one channel to a group (depthwise), which are no products. After gemm_end.c, before gemm.c and conv.c.
+/* cuda/conv_direct.c: convolutions of one channel to a group (depthwise), which are no products.
+ * After gemm_end.c, before gemm.c and conv.c.
  *
- * Forward: a thread computes as many neighbours of a row as are stored at once. For each row of the window it reads every column that one of them needs
- * once: 3 x 3, four neighbours: 18 loads instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the order of the
- * window; what follows is done on them. The data gradient of stride 1 is the same with the window turned.
- * Data gradient of a longer stride: a thread computes a rectangle as high as the stride, and as wide as the stride or a multiple, so that which elements
- * of the window meet which gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results.
- * Weight gradient: a block has a channel, or some of its positions; a thread adds up for every element of the window at once, four positions side by
- * side at a time. Threads are joined by shuffles and shared memory, blocks by a second launch, in a fixed order. */
+ * Forward: a thread computes as many neighbours of a row as are stored at once. For each row of the
+ * window it reads every column that one of them needs once: 3 x 3, four neighbours: 18 loads
+ * instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the
+ * order of the window; what follows is done on them. The data gradient of stride 1 is the same with
+ * the window turned. Data gradient of a longer stride: a thread computes a rectangle as high as the
+ * stride, and as wide as the stride or a multiple, so that which elements of the window meet which
+ * gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results. Weight
+ * gradient: a block has a channel, or some of its positions; a thread adds up for every element of
+ * the window at once, four positions side by side at a time. Threads are joined by shuffles and
+ * shared memory, blocks by a second launch, in a fixed order. */
 
 enum { DYNC__GMD_THREADS = 128 };
 
@@ -6091,21 +7122,25 @@ static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64
     dync__ptx_line(&g->t.p, "mad.lo.s64 %s, %s, %lld, %s", to, wide, (long long)by, to);
 }
 
-/* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of %channel. */
+/* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of
+ * %channel. */
 static void dync__gmd_begin(dync__gm *g, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
+    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
+                   (long long)(g->side[1].offset * bytes));
     dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
     dync__gmd_add(g, "%X", channel, w->x[1] * bytes);
     dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
     dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
+    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
+                   (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
 }
 
-/* Which results: %lin the first one's number, its row, column, channel and image; addresses of what they see first. */
+/* Which results: %lin the first one's number, its row, column, channel and image; addresses of what
+ * they see first. */
 static void dync__gmd_place(dync__gm *g, int vec)
 {
     const dync__gm_window *w = g->window_of;
@@ -6122,8 +7157,10 @@ static void dync__gmd_place(dync__gm *g, int vec)
     dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
     dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
     dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0], (long long)-w->p[0]);
-    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
+    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
+                   (long long)-w->p[0]);
+    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
+                   (long long)-w->p[1]);
     dync__gmd_begin(g, "%from");
 }
 
@@ -6132,7 +7169,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
 {
     const dync__gm_window *w = g->window_of;
     dync__ptx *p = &g->t.p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     char at[64], guard[40], name[24];
     dync__tile_note(&g->t, "row %lld of the window", (long long)ky);
@@ -6143,7 +7181,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
         dync__format(name, sizeof name, "%%x%lld_%lld", (long long)ky, (long long)j);
         dync__ptx_reg(p, type, name);
-        dync__format(at, sizeof at, "%%X+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+        dync__format(at, sizeof at, "%%X+%lld",
+                     (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
         dync__format(guard, sizeof guard, "@%%in ");
         dync__tile_load(&g->t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
@@ -6154,7 +7193,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * bytes));
         dync__tile_load(&g->t, g->dtype, name, at, "");
         for (int v = 0; v < vec; v++)
-            dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v, (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
+            dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v,
+                           (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
     }
 }
 
@@ -6186,31 +7226,36 @@ static void dync__gmd_forward(dync__gm *g)
     for (int64_t ky = 0; ky < w->kh; ky++) dync__gmd_row(g, vec, ky, seen, columns);
     dync__tile_piece(t, "%lin", g->given, value);
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                     DYNC__GMD_THREADS);
 }
 
 /* ---- data gradient of a stride --------------------------------------------------------------- */
 
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
-    int wide;                            /* columns of a thread's rectangle */
-    int64_t low[2], n[2];                /* of the gradients that it sees: the first, counted from its own, and how many */
-    bool loaded[64];                     /* elements of the window */
+    int wide; /* columns of a thread's rectangle */
+    int64_t low[2],
+        n[2]; /* of the gradients that it sees: the first, counted from its own, and how many */
+    bool loaded[64]; /* elements of the window */
 } dync__gmd_back;
 
-/* The gradient that element k of the window, in dim i, meets in row or column `at` of the rectangle, counted from low; -1 none. */
+/* The gradient that element k of the window, in dim i, meets in row or column `at` of the
+ * rectangle, counted from low; -1 none. */
 static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64_t k)
 {
     int64_t place = at + b->w->p[i] - k * b->w->d[i];
     return place % b->w->s[i] ? -1 : place / b->w->s[i] - b->low[i];
 }
 
-/* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of threads. */
+/* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of
+ * threads. */
 static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 {
     const dync__gm_window *w = b->w;
     dync__tile *t = &g->t;
-    int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
+    int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0],
+            all = g->m / w->oh * rows * columns;
     dync__ptx_reg(&t->p, "pred", "%out");
     dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
@@ -6229,7 +7274,8 @@ static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 }
 
 /* acc += gradient (y, x) * the element of the window, which is loaded when it is first met */
-static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc, int64_t y, int64_t x)
+static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc,
+                               int64_t y, int64_t x)
 {
     const dync__gm_window *w = b->w;
     const char *type = dync__ptx_type(g->compute);
@@ -6237,11 +7283,14 @@ static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64
     dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
     if (!b->loaded[ky * w->kw + kx]) {
         dync__ptx_reg(&g->t.p, type, name);
-        dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
+        dync__format(
+            at, sizeof at, "%%W+%lld",
+            (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
         dync__tile_load(&g->t, g->dtype, name, at, "");
         b->loaded[ky * w->kw + kx] = true;
     }
-    dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y, (long long)x, name, acc);
+    dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y,
+                   (long long)x, name, acc);
 }
 
 /* Row y of the gradients: what of it is met is loaded, then multiplied. */
@@ -6249,7 +7298,8 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
 {
     const dync__gm_window *w = b->w;
     dync__ptx *p = &g->t.p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     bool loaded[DYNC__GMD_COLUMNS] = {false};
     char name[32], at[40];
@@ -6266,7 +7316,8 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
                         dync__format(name, sizeof name, "%%x%lld_%lld", (long long)y, (long long)x);
                         dync__ptx_reg(p, type, name);
                         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)x);
-                        dync__format(at, sizeof at, "%%X+%lld", (long long)((y * w->x[2] + x * w->x[3]) * bytes));
+                        dync__format(at, sizeof at, "%%X+%lld",
+                                     (long long)((y * w->x[2] + x * w->x[3]) * bytes));
                         dync__tile_load(&g->t, g->dtype, name, at, "@%in ");
                         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
                         loaded[x] = true;
@@ -6284,7 +7335,8 @@ static void dync__gmd_backward(dync__gm *g)
     char value[8][24], name[32];
     for (b.wide = vec; b.wide % w->s[1];) b.wide += vec;
     for (int i = 0; i < 2; i++) {
-        int64_t last = i ? w->kw - 1 : w->kh - 1, lowest = w->p[i] - last * w->d[i], most = (i ? b.wide : w->s[0]) - 1 + w->p[i];
+        int64_t last = i ? w->kw - 1 : w->kh - 1, lowest = w->p[i] - last * w->d[i],
+                most = (i ? b.wide : w->s[0]) - 1 + w->p[i];
         b.low[i] = lowest >= 0 ? lowest / w->s[i] : -((w->s[i] - 1 - lowest) / w->s[i]);
         b.n[i] = most / w->s[i] - b.low[i] + 1;
     }
@@ -6294,10 +7346,12 @@ static void dync__gmd_backward(dync__gm *g)
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
-    for (int a = 0; a < w->s[0] * b.wide; a++) dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, a);
+    for (int a = 0; a < w->s[0] * b.wide; a++)
+        dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, a);
     for (int64_t x = 0; x < b.n[1]; x++) {
         dync__ptx_line(&t->p, "add.s32 %%row, %%ix, %lld", (long long)x);
-        dync__ptx_line(&t->p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)x, (long long)w->w_in);
+        dync__ptx_line(&t->p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)x,
+                       (long long)w->w_in);
     }
     for (int64_t y = 0; y < b.n[0]; y++) dync__gmd_back_row(g, &b, y);
     dync__tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
@@ -6313,18 +7367,22 @@ static void dync__gmd_backward(dync__gm *g)
             dync__format(name, sizeof name, "%%lin%d_%d", r, q);
             dync__tile_set(t, "u32", name, "add", "%%line, %d", r);
             dync__ptx_line(&t->p, "mad.lo.u32 %s, %s, %lld, %%row", name, name, (long long)g->n);
-            for (int v = 0; v < vec; v++) dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
+            for (int v = 0; v < vec; v++)
+                dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
             dync__tile_piece(t, name, g->given, value);
             dync__tile_label(t, "PAST%d_%d", r, q);
         }
     dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                     DYNC__GMD_THREADS);
 }
 
 DYNC__FN void dync__gm_direct(dync__gm *g)
 {
-    if (g->window_of->back) dync__gmd_backward(g);
-    else dync__gmd_forward(g);
+    if (g->window_of->back)
+        dync__gmd_backward(g);
+    else
+        dync__gmd_forward(g);
 }
 
 /* ---- weight gradient ------------------------------------------------------------------------- */
@@ -6337,8 +7395,10 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, columns = (DYNC__GMD_SIDE - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes,
+            columns = (DYNC__GMD_SIDE - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
     bool seen[DYNC__GMD_COLUMNS] = {false};
     char at[48], guard[24], name[24];
     static const char *const s32[] = {"%ox", "%oy", "%image", "%iy", "%ix", "%row"};
@@ -6392,14 +7452,16 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
             if (!seen[j]) continue;
             dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
             dync__format(name, sizeof name, "%%v%lld", (long long)j);
-            dync__format(at, sizeof at, "%%x+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+            dync__format(at, sizeof at, "%%x+%lld",
+                         (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
             dync__tile_load(t, g->dtype, name, at, "@%in ");
             dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
         }
         for (int64_t kx = 0; kx < w->kw; kx++)
             for (int v = 0; v < DYNC__GMD_SIDE; v++) {
                 long long acc = (long long)(ky * w->kw + kx);
-                dync__ptx_line(p, "fma.rn.%s %%acc%lld, %%v%lld, %%g%d, %%acc%lld", type, acc, (long long)(v * w->s[1] + kx * w->d[1]), v, acc);
+                dync__ptx_line(p, "fma.rn.%s %%acc%lld, %%v%lld, %%g%d, %%acc%lld", type, acc,
+                               (long long)(v * w->s[1] + kx * w->d[1]), v, acc);
             }
     }
     dync__ptx_line(p, "add.s32 %%item, %%item, %d", DYNC__GMD_THREADS);
@@ -6422,13 +7484,15 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
     for (int distance = 16; distance > 0; distance /= 2) {
         dync__ptx_line(p, wide ? "mov.b64 {%%low, %%high}, %s" : "mov.b32 %%low, %s", name);
         dync__ptx_line(p, "shfl.sync.bfly.b32 %%low, %%low, %d, 31, 0xffffffff", distance);
-        if (wide) dync__ptx_line(p, "shfl.sync.bfly.b32 %%high, %%high, %d, 31, 0xffffffff", distance);
+        if (wide)
+            dync__ptx_line(p, "shfl.sync.bfly.b32 %%high, %%high, %d, 31, 0xffffffff", distance);
         dync__ptx_line(p, wide ? "mov.b64 %%other, {%%low, %%high}" : "mov.b32 %%other, %%low");
         dync__ptx_line(p, "add.rn.%s %s, %s, %%other", dync__ptx_type(g->compute), name, name);
     }
 }
 
-/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave. */
+/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave.
+ */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
     dync__tile *t = &g->t;
@@ -6444,7 +7508,7 @@ static void dync__gmd_weight_join(dync__gm *g, int taps)
     for (int q = 0; q < taps; q++) {
         dync__format(name, sizeof name, "%%acc%d", q);
         dync__gmd_warp_sum(g, name);
-    dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
+        dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
     }
     dync__tile_barrier(t);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%thr, %d", taps);
@@ -6472,15 +7536,19 @@ static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *chann
     dync__tile_store(t, g->dtype, "%to", "%sum", "");
 }
 
-DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf)
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images,
+                                     int64_t y_offset, const int64_t *ys, const int32_t *buf)
 {
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int taps = (int)(w->kh * w->kw), bytes = dync__dtype_info(g->compute)->bytes;
-    int64_t of = dync__dtype_info(g->dtype)->bytes, groups = (g->n + DYNC__GMD_SIDE - 1) / DYNC__GMD_SIDE, items = images * w->oh * groups;
-    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
-    int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1), chunk = (items + parts - 1) / parts;
+    int64_t of = dync__dtype_info(g->dtype)->bytes,
+            groups = (g->n + DYNC__GMD_SIDE - 1) / DYNC__GMD_SIDE, items = images * w->oh * groups;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units,
+            most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
+    int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1),
+            chunk = (items + parts - 1) / parts;
     dync__tile_begin(t, 3);
     dync__ptx_reg(p, "pred", "%out");
     dync__tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
@@ -6526,7 +7594,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     for (int64_t k = 0; k < parts; k += 32) {
         dync__ptx_line(p, "mov.b%d %%other, 0", 8 * bytes);
         dync__ptx_line(p, "setp.lt.u32 %%out, %%lane, %lld", (long long)(parts - k));
-        dync__ptx_line(p, "@%%out ld.global.%s %%other, [%%x+%lld]", dync__ptx_type(g->compute), (long long)(k * bytes));
+        dync__ptx_line(p, "@%%out ld.global.%s %%other, [%%x+%lld]", dync__ptx_type(g->compute),
+                       (long long)(k * bytes));
         dync__ptx_line(p, "add.rn.%s %%sum, %%sum, %%other", dync__ptx_type(g->compute));
     }
     dync__gmd_warp_sum(g, "%sum");
@@ -6535,36 +7604,51 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     dync__tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
     dync__tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
     dync__gmd_weight_put(g, "%tap", "%channel");
-    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1,
+                     DYNC__GMD_THREADS);
     return dync__tile_end(t, code, buf);
 }
 
 /* ==== cuda/gemm.c ================================================================================== */
-/* cuda/gemm.c: matrix products of a plan on a GPU: the problem behind a kernel call, the choice of tile and splits, the texts. After gemm_end.c,
- * before launch.c. The plain form is a loop kernel (loops.c): small products, one row or column that gemm_thin.c does not
- * take, bool, and sizes beyond 30 bits stay there.
+/* cuda/gemm.c: matrix products of a plan on a GPU: the problem behind a kernel call, the choice of
+ * tile and splits, the texts. After gemm_end.c, before launch.c. The plain form is a loop kernel
+ * (loops.c): small products, one row or column that gemm_thin.c does not take, bool, and sizes
+ * beyond 30 bits stay there.
  *
  * A choice costs, in clocks of a multiprocessor,
- *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1: JOIN + bytes of partial sums / BYTES)
- * where waves = ceil(tiles * splits * batches / multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
- * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what its warps read from shared memory for each
- * multiplication (64 x 64 to a warp: 1/32 word; 32 x 32: 1/16). They are estimates until bench/gpu has run. */
+ *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1:
+ * JOIN + bytes of partial sums / BYTES) where waves = ceil(tiles * splits * batches /
+ * multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
+ * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what
+ * its warps read from shared memory for each multiplication (64 x 64 to a warp: 1/32 word; 32 x 32:
+ * 1/16). They are estimates until bench/gpu has run. */
 
 static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
     /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
     {{128, 256, 256, 3, 92},
-     {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
-     {128, 64, 128, 3, 70},              /* 64 x 32 */
-     {64, 128, 128, 3, 70},              /* 32 x 64 */
-     {64, 64, 128, 4, 52},               /* 32 x 32: 64 KiB */
+     {128, 128, 128, 3, 88}, /* 64 x 64, 2 x 2: 96 KiB */
+     {128, 64, 128, 3, 70},  /* 64 x 32 */
+     {64, 128, 128, 3, 70},  /* 32 x 64 */
+     {64, 64, 128, 4, 52},   /* 32 x 32: 64 KiB */
      /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
      {128, 128, 256, 3, 74}},
     /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
-    {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
+    {{128, 128, 256, 3, 85},
+     {128, 64, 128, 3, 78},
+     {64, 128, 128, 3, 78},
+     {64, 64, 64, 3, 68},
+     {64, 64, 256, 3, 60}}};
 /* registers of a thread for sums and for what is loaded to be made something */
 enum { DYNC__GM_HELD = 144 };
-enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256, DYNC__GM_WGMMA = 1800 };
+enum {
+    DYNC__GM_START = 1500,
+    DYNC__GM_JOIN = 4000,
+    DYNC__GM_SPLITS = 32,
+    DYNC__GM_PLAIN = 4096,
+    DYNC__GM_REPACK = 256,
+    DYNC__GM_WGMMA = 1800
+};
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g)
@@ -6576,16 +7660,24 @@ DYNC__FN int dync__gm_shared_most(const dync__gm *g)
 
 static double dync__gm_rate(const dync__gm *g)
 {
-    if (g->kind >= 0) return g->kind == DYNC__TILE_TF32 ? 512 : g->kind >= DYNC__TILE_S8 ? 2048 : 1024;
+    if (g->kind >= 0)
+        return g->kind == DYNC__TILE_TF32 ? 512 : g->kind >= DYNC__TILE_S8 ? 2048 : 1024;
     return g->compute == DYNC_F64 ? 32 : g->compute == DYNC_I64 ? 12 : 64;
 }
 
-static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits, int64_t chunk)
+static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits,
+                            int64_t chunk)
 {
-    int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units,
+            tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
     double waves = (double)((tiles + units - 1) / units), join = 0;
-    if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
-    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100) + dync__gm_pre_cost(g, t, chunk)) + join;
+    if (splits > 1)
+        join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) *
+                                   dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
+    return waves * (DYNC__GM_START +
+                    (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100) +
+                    dync__gm_pre_cost(g, t, chunk)) +
+           join;
 }
 
 /* The clocks that it takes. */
@@ -6601,13 +7693,15 @@ static double dync__gm_choose(dync__gm *g)
         if (held && i != 4 && held + t.m * t.n / t.threads > DYNC__GM_HELD) continue;
         /* two blocks of 128 x 128 a multiprocessor go before a third stage */
         if (g->kind >= 0) {
-            if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
+            if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256)
+                t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
             if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
         }
         for (int64_t splits = 1; splits <= DYNC__GM_SPLITS; splits++) {
             int64_t chunk = (g->k + splits - 1) / splits;
             chunk = (chunk + g->depth - 1) / g->depth * g->depth;
-            if ((g->k + chunk - 1) / chunk != splits || (splits > 1 && chunk < 4 * g->depth)) continue;
+            if ((g->k + chunk - 1) / chunk != splits || (splits > 1 && chunk < 4 * g->depth))
+                continue;
             double cost = dync__gm_cost(g, &t, splits, chunk);
             if (best >= 0 && cost >= best) continue;
             best = cost;
@@ -6631,25 +7725,31 @@ static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int6
     return true;
 }
 
-/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and depths of a tile beyond
- * the operand, have addresses on a boundary too. */
+/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and
+ * depths of a tile beyond the operand, have addresses on a boundary too. */
 static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
 {
     if (g->k == 1 && !s->gather) s->step = 0;
     if (lines == 1 && !s->gather) s->line = 0;
-    bool tensor = g->kind >= 0 || g->thin, plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
+    bool tensor = g->kind >= 0 || g->thin,
+         plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     bool along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step);
     s->how = DYNC__GM_PIECES;
     if (s->gather && (s->pre || !g->scalar)) s->how = s->gather->how;
-    if (s->pre && !s->gather) {                              /* any boundary will do */
-        if (s->step == 1 && tensor) s->how = DYNC__GM_ALONG;
-        else if (s->line == 1 && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
-        else if (tensor && !g->thin) s->how = DYNC__GM_ALONG;
+    if (s->pre && !s->gather) { /* any boundary will do */
+        if (s->step == 1 && tensor)
+            s->how = DYNC__GM_ALONG;
+        else if (s->line == 1 && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain))
+            s->how = DYNC__GM_ACROSS;
+        else if (tensor && !g->thin)
+            s->how = DYNC__GM_ALONG;
     }
     if (g->scalar || s->gather || s->pre) return;
-    if (tensor && along) s->how = DYNC__GM_ALONG;
-    else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+    if (tensor && along)
+        s->how = DYNC__GM_ALONG;
+    else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain))
+        s->how = DYNC__GM_ACROSS;
 }
 
 static void dync__gm_swap(dync__gm *g)
@@ -6663,7 +7763,8 @@ static void dync__gm_swap(dync__gm *g)
     g->swapped = !g->swapped;
 }
 
-/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are the fewer. */
+/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are
+ * the fewer. */
 static bool dync__gm_make_thin(dync__gm *g)
 {
     bool swap = g->n < g->m;
@@ -6676,12 +7777,15 @@ static bool dync__gm_make_thin(dync__gm *g)
     return g->thin = false;
 }
 
-/* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
+/* Batches over which the other side is the same, and whose rows go on from one to the next, are
+ * more rows. */
 static void dync__gm_fold(dync__gm *g)
 {
     while (g->n_batch > 0) {
         int d = g->n_batch - 1;
-        if (g->batch[d] > 1 && (g->side[1].batch[d] != 0 || (g->m > 1 && g->side[0].batch[d] != g->m * g->side[0].line))) return;
+        if (g->batch[d] > 1 && (g->side[1].batch[d] != 0 ||
+                                (g->m > 1 && g->side[0].batch[d] != g->m * g->side[0].line)))
+            return;
         if (g->m == 1) g->side[0].line = g->side[0].batch[d];
         g->m *= g->batch[d];
         g->batches /= g->batch[d];
@@ -6698,7 +7802,10 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     g->device = code->device;
     g->dtype = y->dtype;
     g->compute = dync__dtype_info(y->dtype)->compute;
-    if ((call->row != dync__kernel_row(DYNC__K_matmul) && call->row != dync__kernel_row(DYNC__K_addmm)) || g->dtype == DYNC_BOOL || rank < 2) return false;
+    if ((call->row != dync__kernel_row(DYNC__K_matmul) &&
+         call->row != dync__kernel_row(DYNC__K_addmm)) ||
+        g->dtype == DYNC_BOOL || rank < 2)
+        return false;
     g->m = y->lay.shape[rank - 2];
     g->n = y->lay.shape[rank - 1];
     g->k = call->operand[0].lay.shape[rank - 1];
@@ -6708,17 +7815,27 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     for (int s = 0; s < 2; s++) {
         const dync__layout *lay = &call->operand[s].lay;
         dync__gm_side *side = &g->side[s];
-        *side = (dync__gm_side){.id = s, .offset = lay->offset, .line = lay->stride[rank - 2 + s], .step = lay->stride[rank - 1 - s]};
+        *side = (dync__gm_side){.id = s,
+                                .offset = lay->offset,
+                                .line = lay->stride[rank - 2 + s],
+                                .step = lay->stride[rank - 1 - s]};
         for (int d = 0; d < rank - 2; d++) side->batch[d] = lay->shape[d] == 1 ? 0 : lay->stride[d];
     }
     dync__gm_fold(g);
     double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batches;
-    g->kind = g->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : g->dtype == DYNC_F16 ? DYNC__TILE_F16 : g->dtype == DYNC_I8 ? DYNC__TILE_S8 : g->dtype == DYNC_U8 ? DYNC__TILE_U8 : -1;
+    g->kind = g->dtype == DYNC_BF16  ? DYNC__TILE_BF16
+              : g->dtype == DYNC_F16 ? DYNC__TILE_F16
+              : g->dtype == DYNC_I8  ? DYNC__TILE_S8
+              : g->dtype == DYNC_U8  ? DYNC__TILE_U8
+                                     : -1;
     bool thin = dync__gm_make_thin(g);
     if (g->swapped) dync__gm_swap(g);
     g->thin = false;
-    return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
-           (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
+    return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN &&
+           g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
+           (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) *
+                   DYNC__GM_SPLITS <
+               2147483648.0;
 }
 
 /* ---- what is done to the results ------------------------------------------------------------- */
@@ -6730,22 +7847,29 @@ DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
     return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
 }
 
-DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *stride, int value)
+DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias,
+                             const int64_t *stride, int value)
 {
-    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
+    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"),
+                          dync__kernel_access(b->k, bias->lay.offset, stride));
     return dync__lb_op(b, DYNC__P_add, value, dync__lb_cast(b, v, g->compute), -1);
 }
 
-/* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
-static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value)
+/* + bias, whose place follows from the places in the result: each loop runs within a row, or over
+ * whole rows. False: one does neither. */
+static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias,
+                          const int64_t *linear, int *value)
 {
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     int rank = bias->lay.ndim;
     for (int d = 0; d < b->k->n_dims; d++) {
         if (b->k->extent[d] == 1) continue;
-        if (linear[d] % g->n == 0) stride[d] = linear[d] / g->n * bias->lay.stride[rank - 2];
-        else if (linear[d] * b->k->extent[d] <= g->n) stride[d] = linear[d] * bias->lay.stride[rank - 1];
-        else return false;
+        if (linear[d] % g->n == 0)
+            stride[d] = linear[d] / g->n * bias->lay.stride[rank - 2];
+        else if (linear[d] * b->k->extent[d] <= g->n)
+            stride[d] = linear[d] * bias->lay.stride[rank - 1];
+        else
+            return false;
     }
     *value = dync__gm_biased(g, b, bias, stride, *value);
     return true;
@@ -6768,7 +7892,8 @@ DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at)
 {
     for (int d = 0; d < l->n && l->n < DYNC__LOOP_MAX_DIMS; d++) {
         int64_t inner = at / l->place[d];
-        if (l->place[d] >= at || at % l->place[d] || l->extent[d] <= inner || l->extent[d] % inner) continue;
+        if (l->place[d] >= at || at % l->place[d] || l->extent[d] <= inner || l->extent[d] % inner)
+            continue;
         for (int e = l->n++; e > d; e--) {
             l->from[e] = l->from[e - 1];
             l->extent[e] = l->extent[e - 1];
@@ -6791,7 +7916,8 @@ static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__ke
     return dync__gm_end_over(g, call, k, keep, &l, NULL);
 }
 
-DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep, const dync__gm_loops *l, const int64_t *bias)
+DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k,
+                                bool keep, const dync__gm_loops *l, const int64_t *bias)
 {
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__operand *c = &call->operand[call->n - 1];
@@ -6799,12 +7925,17 @@ DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync
     int32_t *number = dync__arena_alloc(g->arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!e || !number) return false;
     dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
-    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    for (int s = 0; s < 2; s++)
+        g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
     int sum = dync__gm_sums(g, &b, l->sum);
-    if (bias) sum = dync__gm_biased(g, &b, &call->operand[2], bias, sum);
-    else if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], l->sum, &sum)) return false;
+    if (bias)
+        sum = dync__gm_biased(g, &b, &call->operand[2], bias, sum);
+    else if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], l->sum, &sum))
+        return false;
     for (int d = 0; d < l->n; d++) stride[d] = l->place[d];
-    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, stride), sum);
+    if (keep)
+        dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"),
+                       dync__kernel_access(e, c->lay.offset, stride), sum);
     sum = dync__lb_wrap(&b, sum, c->dtype);
     for (int i = 0; i < k->inst.n; i++) {
         dync__inst in = k->inst.at[i];
@@ -6823,7 +7954,8 @@ DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync
         }
         if (in.buf >= 0) {
             const dync__buf *f = &k->buf.at[in.buf];
-            in.buf = dync__kernel_buf(e, call->n + in.buf, f->dtype, f->mode, -1, f->name ? dync__arena_strdup(g->arena, f->name) : NULL);
+            in.buf = dync__kernel_buf(e, call->n + in.buf, f->dtype, f->mode, -1,
+                                      f->name ? dync__arena_strdup(g->arena, f->name) : NULL);
         }
         number[i] = dync__lb_add(&b, &in);
     }
@@ -6843,23 +7975,28 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
         next *= c->lay.shape[d];
     }
     dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
-    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    for (int s = 0; s < 2; s++)
+        g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
     int sum = dync__gm_sums(g, &b, linear);
     if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
-    dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, c->lay.stride), sum);
+    dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"),
+                   dync__kernel_access(e, c->lay.offset, c->lay.stride), sum);
     g->end = e;
     return !e->failed;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
+/* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16
+ * bytes. */
 static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s)
 {
     dync__gm_side *side = &g->side[s];
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m,
+            to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
     bool by_line = side->step == 1 || side->line != 1 || bytes != 2;
-    int64_t inner = by_line ? g->k : lines, outer = by_line ? lines : g->k, row = (inner * bytes + 15) / 16 * 16 / bytes, all = row * outer;
+    int64_t inner = by_line ? g->k : lines, outer = by_line ? lines : g->k,
+            row = (inner * bytes + 15) / 16 * 16 / bytes, all = row * outer;
     int n = g->n_batch + 2;
     for (int d = g->n_batch - 1; d >= 0; d--) {
         extent[d] = side->batch[d] ? g->batch[d] : 1;
@@ -6873,8 +8010,10 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcal
     dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(g->arena, "gemm_repack", 0, n, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "gemm_repack"};
-    int v = dync__lb_load(&b, dync__kernel_buf(k, side->id, g->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, side->offset, from));
-    dync__lb_store(&b, dync__kernel_buf(k, temp, g->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, to), v);
+    int v = dync__lb_load(&b, dync__kernel_buf(k, side->id, g->dtype, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, side->offset, from));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, g->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, to), v);
     side->id = temp;
     side->offset = 0;
     side->line = by_line ? row : 1;
@@ -6892,16 +8031,21 @@ static void dync__gm_write(dync__gm *g)
     char name[80];
     if (g->splits > 1) {
         dync__tile_scratch(t);
-        t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
+        t->out.scratch_bytes = g->splits * g->batches * g->m * g->n *
+                               dync__dtype_info(g->compute)->bytes;
     }
     if (g->window_of) {
         dync__gm_direct(g);
     } else {
-        if (g->thin) dync__gm_thin(g);
-        else if (g->kind >= 0) dync__gm_mma(g);
-        else dync__gm_simt(g);
+        if (g->thin)
+            dync__gm_thin(g);
+        else if (g->kind >= 0)
+            dync__gm_mma(g);
+        else
+            dync__gm_simt(g);
         int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
-        dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
+        dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "",
+                     g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
                      g->tile.m, g->tile.n);
         dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     }
@@ -6923,8 +8067,10 @@ static void dync__gm_pre_checks(dync__gm *g, int s)
 {
     const dync__ptx *p = &g->side[s].pre->p;
     for (int i = 0; i < p->n_checks; i++)
-        if (g->t.out.n_checks < DYNC__PTX_CHECKS) g->t.out.check[g->t.out.n_checks++] = p->check[i];
-        else g->t.p.failed = true;
+        if (g->t.out.n_checks < DYNC__PTX_CHECKS)
+            g->t.out.check[g->t.out.n_checks++] = p->check[i];
+        else
+            g->t.p.failed = true;
 }
 
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
@@ -6939,11 +8085,14 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     for (int s = 0; s < 2 && begun; s++) begun = !g->side[s].pre || dync__gm_pre_begin(g, s);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
-        if (g->side[s].pre) dync__gm_pre_checks(g, s);
+        if (g->side[s].pre)
+            dync__gm_pre_checks(g, s);
         else if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
-            t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
-        else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
-    if (g->swapped) dync__gm_swap(g);                        /* another form may not want it */
+            t->out.check[t->out.n_checks++] =
+                (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
+        else if (g->side[s].how != DYNC__GM_PIECES)
+            t->p.failed = true;
+    if (g->swapped) dync__gm_swap(g); /* another form may not want it */
     g->thin = false;
     g->kind = kind;
     if (!begun) return DYNC_ERR_MEMORY;
@@ -6955,28 +8104,37 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     return dync__fail_memory(0);
 }
 
-/* Is k better done to an operand on its way than by a launch before? Thin products read the long side once, and the short one by every block. */
+/* Is k better done to an operand on its way than by a launch before? Thin products read the long
+ * side once, and the short one by every block. */
 static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s)
 {
     for (int i = 0; i < k->inst.n; i++) {
         int prim = k->inst.at[i].prim;
-        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce || prim == DYNC__P_random) return false;
+        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce ||
+            prim == DYNC__P_random)
+            return false;
     }
     dync__cuda_code code = {.device = device};
     dync__gm g, with;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d), ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
-    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0) : NULL;
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d),
+         ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
+    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0)
+                                    : NULL;
     ok = conv ? ok && dync__cuda_conv_takes_side(&code, call, k, s) : pre != NULL;
     if (pre) {
         with = g;
         dync__gm_pre_set(&with.side[s], pre);
-        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true), elements = (double)(s ? g.n : g.m) * (double)g.k;
+        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true),
+               elements = (double)(s ? g.n : g.m) * (double)g.k;
         for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
         if (with.thin != g.thin) ok = !g.thin;
         bool is_long = s == (with.swapped ? 0 : 1);
-        if (with.thin) cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
-        else if (dync__gm_wgmma_suits(&g)) apart = DYNC__GM_START + (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
-                                                                    ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
+        if (with.thin)
+            cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
+        else if (dync__gm_wgmma_suits(&g))
+            apart = DYNC__GM_START +
+                    (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
+                        ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
         ok = ok && dync__gm_pre_worth(pre, g.dtype, cost, apart, elements);
     }
     dync__arena_free(&code.arena);
@@ -6989,9 +8147,11 @@ static bool dync__gm_takes_result(int device, const dync__kcall *call, const dyn
     dync__cuda_code code = {.device = device};
     dync__gm g;
     bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
-    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 &&
+              k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
     for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
-    for (int i = 0; i < k->buf.n && ok; i++) ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
+    for (int i = 0; i < k->buf.n && ok; i++)
+        ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
     ok = ok && (conv ? dync__cuda_conv_takes(&code, call, k) : dync__gm_end_of(&g, call, k, false));
     dync__arena_free(&code.arena);
     return ok;
@@ -7007,10 +8167,13 @@ DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__ker
             if (call->operand[o].slot == k->buf.at[k->inst.at[i].buf].id) reads++, operand = o;
     }
     if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
-    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand) ? 1 + operand : -1;
+    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand)
+               ? 1 + operand
+               : -1;
 }
 
-DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call,
+                                     const dync__cuda_end *end, bool *done)
 {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
     *done = false;
@@ -7019,16 +8182,23 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     *done = true;
     int first = call->n + (end->k ? end->k->buf.n : 0);
     for (int s = 0; s < 2; s++) {
-        if (end->pre[s] && !dync__gm_pre_set(&g->side[s], dync__gm_pre_open(g->arena, &call->operand[s], end->pre[s], first))) return dync__fail_memory(0);
+        if (end->pre[s] &&
+            !dync__gm_pre_set(&g->side[s],
+                              dync__gm_pre_open(g->arena, &call->operand[s], end->pre[s], first)))
+            return dync__fail_memory(0);
         if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s)) return DYNC_ERR_MEMORY;
+        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES &&
+            (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s))
+            return DYNC_ERR_MEMORY;
     }
-    if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call))
+        return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
 
-DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end)
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call,
+                                  const dync__cuda_end *end)
 {
     int32_t buf[64];
     for (int s = 0; s < 2; s++)
@@ -7042,45 +8212,59 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     }
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
-    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of && !g->side[0].pre && !g->side[1].pre;
-    return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of && !g->side[0].pre &&
+                 !g->side[1].pre;
+    return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/conv.c ================================================================================== */
-/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop nests are the plain form: other dtypes, arrays
- * of 2^31 elements and what is too small.
+/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop
+ * nests are the plain form: other dtypes, arrays of 2^31 elements and what is too small.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product; rows x columns, summed over:
- *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
- *   data gradient   w [C/g, taps of channels of y]   gy [taps of channels, pixels of x]      -> gx   a product for each remainder by the stride
- *   weight gradient gy [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over blocks, joined in order
- * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16 bytes at a time from arrays whose channels are
- * neighbours: those that lie so are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
- * element. A window of one element without padding and stride is a plain product of planes.
- * One channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the window.
- * Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed convolution). */
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product;
+ * rows x columns, summed over: forward         w [O/g, taps of channels]        x [taps of
+ * channels, pixels of y]       -> y data gradient   w [C/g, taps of channels of y]   gy [taps of
+ * channels, pixels of x]      -> gx   a product for each remainder by the stride weight gradient gy
+ * [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over
+ * blocks, joined in order The side that slides is gathered (gemm_gather.c): no matrix of windows is
+ * made. Halves come 16 bytes at a time from arrays whose channels are neighbours: those that lie so
+ * are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few
+ * channels element by element. A window of one element without padding and stride is a plain
+ * product of planes. One channel to a group (depthwise) is no product (conv_direct.c), nor are few:
+ * loops.c unrolls the window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin
+ * 2016 (transposed convolution). */
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 /* pre: makes it; or NULL */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;
+typedef struct dync__cuv_array {
+    int32_t id;
+    int64_t shape[4], stride[4], offset;
+    dync__gm_pre *pre;
+} dync__cuv_array;
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
-    int64_t s[2], p[2], d[2], groups, gc, go;   /* gc, go: channels of a group in x and y */
+    int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
     dync__cuv_array x, w, y;
-    int dtype, out;                          /* out: the operand that is written */
-    bool halves, by_image;                   /* by_image: the images are batches of the product */
+    int dtype, out;        /* out: the operand that is written */
+    bool halves, by_image; /* by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
 
 static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
-static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
+static bool dync__cuv_small(const dync__operand *o)
+{
+    return (double)dync__layout_span(&o->lay) < 1073741824.0;
+}
 
 static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
-    int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
+    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input),
+         weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    int at[3] = {0, 1, call->n - 1}; /* operands that x, w and y are */
     memset(v, 0, sizeof *v);
     v->code = code;
     v->call = call;
@@ -7108,15 +8292,18 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->gc = v->w.shape[1];
     v->go = v->w.shape[0] / v->groups;
     int64_t plane = v->y.shape[2] * v->y.shape[3];
-    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0;
+    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 &&
+                  v->p[0] + v->p[1] == 0;
     v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
-static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all)
+/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on
+ * boundaries, it is as good. */
+static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order,
+                                int64_t *to, int64_t *all)
 {
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
     bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
@@ -7129,7 +8316,8 @@ static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, co
     return well;
 }
 
-/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in memory of strides `to`. False: one is of several dims. */
+/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in
+ * memory of strides `to`. False: one is of several dims. */
 static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
 {
     int64_t all = 1, made = 1;
@@ -7144,7 +8332,9 @@ static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dy
     for (int i = 0; i < l->n; i++) {
         int is = -1;
         for (int d = 0; d < 4; d++)
-            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 && l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d]) is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
+            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 &&
+                l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d])
+                is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
         if (is < 0 || l->place[i] >= a->stride[is] * a->shape[is]) return false;
         l->sum[i] = l->place[i] / a->stride[is] * to[is];
     }
@@ -7165,12 +8355,14 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
         if (in.access >= 0) {
             const dync__access *from = &pre->k->access.at[in.access];
             bool store = i == pre->store;
-            for (int d = 0; d < l.n; d++) stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
+            for (int d = 0; d < l.n; d++)
+                stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
             in.access = dync__kernel_access(k, store ? 0 : from->offset, stride);
         }
         if (in.buf >= 0) {
             const dync__buf *b = &pre->k->buf.at[in.buf];
-            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype, i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
+            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype,
+                                      i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
         }
         if (!dync__avec_push(&v->code->arena, &k->inst, in)) return false;
     }
@@ -7178,7 +8370,8 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
     if (!dync__cuda_add_loop(v->code, k)) return false;
     for (int i = 0; part < v->code->part.n && i < k->buf.n; i++) {
         int32_t id = k->buf.at[i].id;
-        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP && v->end->host[id - v->call->n];
+        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP &&
+                                         v->end->host[id - v->call->n];
     }
     return true;
 }
@@ -7203,24 +8396,31 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
         a->pre = NULL;
         return true;
     }
-    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
+    dync__kernel *k = temp < 0 ? NULL
+                               : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
     if (!k) return dync__fail_memory(0), false;
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
-    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, stride));
-    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
-    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
+    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, offset, stride));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), value);
+    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp)
+                      : dync__cuda_add_loop(v->code, k);
 }
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
+static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y,
+                            int64_t x)
 {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
 
-/* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
-static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
+/* Digits of channels and taps, in the order in which they are summed up: channels last where they
+ * are neighbours. */
+static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels,
+                             dync__gm_digit down, dync__gm_digit right)
 {
     if (!last) g->digit[part][g->n[part]++] = channels;
     g->digit[part][g->n[part]++] = down;
@@ -7237,16 +8437,21 @@ static void dync__cuv_merge(dync__gm_gather *g)
         for (int i = 0; i < g->n[part]; i++) {
             if (at[i].extent == 1 && g->n[part] > 1 && (n > 0 || i + 1 < g->n[part])) continue;
             dync__gm_digit *before = n > 0 ? &at[n - 1] : NULL;
-            if (before && before->by == at[i].extent * at[i].by && before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
-                *before = (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
-            else at[n++] = at[i];
+            if (before && before->by == at[i].extent * at[i].by &&
+                before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
+                *before =
+                    (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
+            else
+                at[n++] = at[i];
         }
         g->n[part] = n;
     }
 }
 
-/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
-static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
+/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds
+ * everything is inside. */
+static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a,
+                           const dync__gm_gather *as, bool bounds, int64_t offset)
 {
     dync__gm_side *side = &g->side[s];
     dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
@@ -7258,7 +8463,8 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
         own->h = own->w = 1;
         own->y = own->x = 0;
         for (int part = 0; part < 2; part++)
-            for (int i = 0; i < own->n[part]; i++) own->digit[part][i].y = own->digit[part][i].x = 0;
+            for (int i = 0; i < own->n[part]; i++)
+                own->digit[part][i].y = own->digit[part][i].x = 0;
     }
     dync__cuv_merge(own);
     if (!bounds && own->n[0] == 1 && own->n[1] == 1) {
@@ -7272,9 +8478,12 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
     for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
-        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
+        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 &&
+                    own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)
-            for (int i = 0; i < own->n[q]; i++) fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 || own->digit[q][i].by % per == 0;
+            for (int i = 0; i < own->n[q]; i++)
+                fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 ||
+                        own->digit[q][i].by % per == 0;
         for (int d = 0; d < g->n_batch; d++) fits &= g->batch[d] == 1 || side->batch[d] % per == 0;
         if (fits) own->how = part ? DYNC__GM_ALONG : DYNC__GM_ACROSS;
     }
@@ -7302,8 +8511,10 @@ static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k
     return g;
 }
 
-/* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
-static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
+/* Where the sums go: loops in the order of the product's results, strides of what is written, of
+ * the bias or NULL. */
+static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent,
+                                 const int64_t *stride, int64_t offset, const int64_t *bias)
 {
     int64_t linear[8], next = 1;
     const dync__operand *out = &v->call->operand[v->out];
@@ -7314,26 +8525,31 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
         next *= extent[d];
     }
     dync__lb b = {.k = e, .section = 1, .origin = v->call->row->name};
-    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    for (int s = 0; s < 2; s++)
+        g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
     int sum = dync__gm_sums(g, &b, linear);
     if (bias) sum = dync__gm_biased(g, &b, &v->call->operand[2], bias, sum);
-    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
+    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(e, offset, stride), sum);
     g->end = e;
     if (e->failed) return DYNC_ERR_MEMORY;
     return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
 
-/* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
- * planes and images, so that each is of one of them. */
+/* What follows a convolution, in the order of the product: channels, then images and pixels
+ * (by_image: as y lies). Its loops are cut at the ends of planes and images, so that each is of one
+ * of them. */
 static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
 {
     dync__gm_loops l, r;
-    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1], all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
+    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1],
+            all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
     dync__gm_loops_of(&l, v->end->k);
     dync__gm_cut(&l, plane);
     dync__gm_cut(&l, image);
     r.n = 0;
-    for (int part = 0; part < 3; part++)                     /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    for (int part = 0; part < 3;
+         part++) /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
         for (int d = 0; d < l.n; d++) {
             int64_t from = l.place[d], to = from * l.extent[d];
             int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;
@@ -7343,35 +8559,52 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
             r.extent[r.n] = l.extent[d];
             r.times[r.n] = l.times[d];
             r.place[r.n] = from;
-            r.sum[r.n] = v->by_image || is == 2 ? from : is == 0 ? from / plane * all : from / image * plane;
-            if (is == 0 && v->call->n == 4) bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
+            r.sum[r.n] = v->by_image || is == 2 ? from
+                         : is == 0              ? from / plane * all
+                                                : from / image * plane;
+            if (is == 0 && v->call->n == 4)
+                bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
             r.n++;
         }
-    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
+    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r,
+                             v->call->n == 4 ? bias : NULL);
 }
 
 /* The sums of forward to y, with bias and what follows. */
 static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
 {
-    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    if (v->end->k)
+        return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end)
+                                      : dync__fail_memory(0);
     bool biased = v->call->n == 4;
-    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0],
+            oh = v->y.shape[2], ow = v->y.shape[3];
     const int64_t *ys = v->y.stride;
     if (v->by_image)
-        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow},
+                             (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
                              biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow},
+                         (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
                          biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
 }
 
-/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy by the window turned. */
+/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
+ * by the window turned. */
 static dync_status dync__cuv_direct(dync__cuv *v, bool input)
 {
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
-    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
+    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3],
+                                    v->w.shape[2] * v->w.shape[3]);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go,
+    *w = (dync__gm_window){.kh = v->w.shape[2],
+                           .kw = v->w.shape[3],
+                           .h = from->shape[2],
+                           .w_in = from->shape[3],
+                           .o = to->shape[1],
+                           .oh = to->shape[2],
+                           .per = input ? 1 : v->go,
                            .back = input && v->s[0] * v->s[1] > 1};
     memcpy(w->x, from->stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
@@ -7402,7 +8635,13 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     const int32_t buf[3] = {v->x.id, v->y.id, v->w.id};
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = v->x.shape[2], .w_in = v->x.shape[3], .o = v->w.shape[0], .oh = v->y.shape[2], .per = v->go};
+    *w = (dync__gm_window){.kh = v->w.shape[2],
+                           .kw = v->w.shape[3],
+                           .h = v->x.shape[2],
+                           .w_in = v->x.shape[3],
+                           .o = v->w.shape[0],
+                           .oh = v->y.shape[2],
+                           .per = v->go};
     memcpy(w->x, v->x.stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
     memcpy(w->s, v->s, sizeof w->s);
@@ -7411,17 +8650,23 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
     g->window_of = w;
     g->side[0].offset = v->w.offset;
     g->side[1].offset = v->x.offset;
-    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
 }
 
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
     int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
-    if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
+    if (v->gc != 1 || (kind == 3 && v->go > 8) ||
+        v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW ||
+        7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS)
+        return false;
     /* results of a thread: a rectangle by the stride (conv_direct.c) */
     while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;
-    return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
+    return kind != 2 ||
+           (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
 
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
@@ -7429,14 +8674,17 @@ static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 static dync_status dync__cuv_forward(dync__cuv *v)
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride;
-    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
+            ow = v->y.shape[3], plane = oh * ow;
     bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
-    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
+                 !dync__cuv_pack(v, &v->w, dync__cuv_channels_last)))
+        return DYNC_ERR_MEMORY;
     dync__gm *g = dync__cuv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->gc * xs[1];
-    if (by_image) {                              /* batches: images, then groups */
+    if (by_image) { /* batches: images, then groups */
         g->n_batch = 2;
         g->batches *= g->batch[0] = n;
         g->batch[1] = v->groups;
@@ -7446,33 +8694,43 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     }
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
     dync__cuv_digit(&a, 0, v->go, ws[0], 0, 0);
-    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0},
+                     (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
     if (!by_image) dync__cuv_digit(&b, 0, n, xs[0], 0, 0);
     dync__cuv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
     dync__cuv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
-    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
-                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0},
+                     (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
     b.y = -v->p[0];
     b.x = -v->p[1];
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) ||
+        !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0))
+        return DYNC_ERR_MEMORY;
     return dync__cuv_finish(v, g);
 }
 
 /* ---- data gradient --------------------------------------------------------------------------- */
 
-/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
-typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
+/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back *
+ * tap of gy. */
+typedef struct dync__cuv_taps {
+    int64_t n, first, step, at, back, places;
+} dync__cuv_taps;
 static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
 {
-    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
+    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis],
+            size = v->x.shape[2 + axis];
     dync__cuv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
     for (int64_t k = 0; k < kernel; k++) {
         if ((r + v->p[axis] - k * d) % s) continue;
-        if (t.first < 0) t.first = k;
-        else if (t.n == 1) t.step = k - t.first;
+        if (t.first < 0)
+            t.first = k;
+        else if (t.n == 1)
+            t.step = k - t.first;
         t.n++;
     }
     if (t.n) t.at = (r + v->p[axis] - t.first * d) / s;
@@ -7480,12 +8738,14 @@ static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
     return t;
 }
 
-static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
+static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride,
+                                   int64_t offset)
 {
     dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     if (!k) return DYNC_ERR_MEMORY;
-    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, offset, stride),
+    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, offset, stride),
                    dync__lb_f(&b, dync__dtype_info(v->dtype)->compute, 0));
     return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
@@ -7494,38 +8754,50 @@ static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool la
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
     dync__cuv_taps ty = dync__cuv_taps_of(v, 0, ry), tx = dync__cuv_taps_of(v, 1, rx);
-    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
+    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3],
+            down = v->s[0] * xs[2], right = v->s[1] * xs[3];
     if (ty.places == 0 || tx.places == 0) return DYNC_OK;
     if (ty.n * tx.n == 0)
-        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
+        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places},
+                               (int64_t[]){xs[0], xs[1], down, right}, offset);
     dync__gm *g = dync__cuv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->go * ys[1];
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
     dync__cuv_digit(&a, 0, v->gc, ws[1], 0, 0);
-    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0},
+                     (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0},
+                     (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
     dync__cuv_digit(&b, 0, n, ys[0], 0, 0);
     dync__cuv_digit(&b, 0, ty.places, ys[2], 1, 0);
     dync__cuv_digit(&b, 0, tx.places, ys[3], 0, 1);
-    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
-                    (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0},
+                     (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
+                     (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
     b.y = ty.at;
     b.x = tx.at;
     b.h = v->y.shape[2];
     b.w = v->y.shape[3];
     b.first = b.y * ys[2] + b.x * ys[3];
-    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h && tx.places <= b.w;
-    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
+    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h &&
+                  tx.places <= b.w;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) ||
+        !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0))
+        return DYNC_ERR_MEMORY;
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places},
+                         (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
 }
 
 static dync_status dync__cuv_input(dync__cuv *v)
 {
     static const int by_output[4] = {1, 2, 3, 0};
     bool last = v->halves && v->go % 8 == 0;
-    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
-    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
+    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) ||
+                 !dync__cuv_pack(v, &v->w, by_output)))
+        return DYNC_ERR_MEMORY;
+    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++)
+        DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
     return DYNC_OK;
 }
 
@@ -7534,9 +8806,12 @@ static dync_status dync__cuv_input(dync__cuv *v)
 static dync_status dync__cuv_weight(dync__cuv *v)
 {
     bool last = v->halves && v->gc % 8 == 0;
-    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
+                 (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last))))
+        return DYNC_ERR_MEMORY;
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
-    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
+            ow = v->y.shape[3];
     dync__gm *g = dync__cuv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ys[1];
@@ -7546,8 +8821,9 @@ static dync_status dync__cuv_weight(dync__cuv *v)
     dync__cuv_digit(&a, 1, n, ys[0], 0, 0);
     dync__cuv_digit(&a, 1, oh, ys[2], 0, 0);
     dync__cuv_digit(&a, 1, ow, ys[3], 0, 0);
-    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
-                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0},
+                     (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
     dync__cuv_digit(&b, 1, n, xs[0], 0, 0);
     dync__cuv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
     dync__cuv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
@@ -7556,38 +8832,52 @@ static dync_status dync__cuv_weight(dync__cuv *v)
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) ||
+        !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0))
+        return DYNC_ERR_MEMORY;
     if (last)
-        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
+        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc},
+                             (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset,
+                             NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw},
+                         (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
 }
 
 /* Worth a tile's trouble: several rows and columns, and work. */
 static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
 {
-    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
+    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 &&
+           n < 1 << 30 && k < 1 << 30;
 }
 
-/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same, directly. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same,
+ * directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
-               call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
+    int kind = call->row == dync__kernel_row(DYNC__K_conv2d)               ? 1
+               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)  ? 2
+               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3
+                                                                           : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
     if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;
         return kind + 3;
     }
-    int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
+    int64_t window = v->w.shape[2] * v->w.shape[3],
+            pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3],
+            all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
     /* loops.c unrolls the window */
     if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
-    bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
-              dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
+    bool is = kind == 1   ? dync__cuv_is_product(v->go, pixels, v->gc * window)
+              : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels)
+                          : dync__cuv_is_product(v->gc, all, v->go * window) &&
+                                v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
     return is ? kind : 0;
 }
 
-DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end)
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call,
+                                    const dync__kernel *end)
 {
     dync__cuv v;
     dync__cuda_end e = {.k = end};
@@ -7598,8 +8888,10 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
     return g && dync__cuv_end_of(&v, g);
 }
 
-/* Does the convolution rather make x or w itself? On the way into the packed array always; else it is made again for every tap and tile. */
-DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s)
+/* Does the convolution rather make x or w itself? On the way into the packed array always; else it
+ * is made again for every tap and tile. */
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call,
+                                         const dync__kernel *k, int s)
 {
     dync__cuv v;
     dync__gm_loops l;
@@ -7611,11 +8903,14 @@ DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcal
     bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
     if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
     int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
-    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)), units = dync__cuda_unit_of(code->device >> 8)->units;
-    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units, 0, (double)all);
+    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)),
+           units = dync__cuda_unit_of(code->device >> 8)->units;
+    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units,
+                              0, (double)all);
 }
 
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call,
+                                     const dync__cuda_end *end, bool *done)
 {
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
@@ -7625,28 +8920,34 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     for (int i = 0; i < 2 && kind == 1; i++) {
         if (!end->pre[i]) continue;
         dync__cuv_array *a = i ? &v.w : &v.x;
-        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first))) return dync__fail_memory(0);
+        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first)))
+            return dync__fail_memory(0);
         first += end->pre[i]->buf.n;
     }
     if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
-    return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
+    return kind == 1   ? dync__cuv_forward(&v)
+           : kind == 2 ? dync__cuv_input(&v)
+           : kind == 3 ? dync__cuv_weight(&v)
+                       : DYNC_OK;
 }
 
 /* ==== cuda/loops.c ================================================================================= */
-/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
- * gradients, pooling. Before calls.c, which has faster texts for some and the rest.
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all:
+ * matmul of any dtype, convolution and its gradients, pooling. Before calls.c, which has faster
+ * texts for some and the rest.
  *
- * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
- * picture are read at its beginning and replaced by a neutral value. */
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of
+ * additions is fixed. Places outside of a picture are read at its beginning and replaced by a
+ * neutral value. */
 
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
-typedef struct dync__cl {               /* a loop kernel in the making */
+typedef struct dync__cl { /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
     const dync__kcall *call;
-    dync__kernel none;                   /* takes the builder's calls where there was no memory for one */
-    int n;                               /* loops so far */
+    dync__kernel none; /* takes the builder's calls where there was no memory for one */
+    int n;             /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
 
@@ -7671,10 +8972,12 @@ static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
 }
 
 /* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
-static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs,
+                           const int64_t *times)
 {
     int64_t stride[DYNC__CL_DIMS] = {0};
-    for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
+    for (int i = 0; pairs[i] >= 0; i += 2)
+        stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
     return dync__kernel_access(c->k, o->lay.offset, stride);
 }
 static int dync__cl_buf(dync__cl *c, int operand, int mode)
@@ -7683,20 +8986,32 @@ static int dync__cl_buf(dync__cl *c, int operand, int mode)
 }
 static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
 {
-    return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
+    return dync__lb_cast(&c->b,
+                         dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN),
+                                       dync__cl_access(c, &c->call->operand[operand], pairs, NULL)),
+                         type);
 }
 static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
 {
     const dync__operand *o = &c->call->operand[operand];
-    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
-    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
+    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute),
+                          o->dtype);
+    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT),
+                   dync__cl_access(c, o, pairs, NULL), value);
 }
-static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
+static int dync__cl_op(dync__cl *c, int prim, int a, int b)
+{
+    return dync__lb_op(&c->b, prim, a, b, -1);
+}
 static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
-static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
+static int dync__cl_select(dync__cl *c, int p, int a, int b)
+{
+    return dync__lb_op(&c->b, DYNC__P_select, p, a, b);
+}
 
 /* offset + sum of coefficient * loop, as I64 */
-static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2,
+                         int64_t by2)
 {
     int64_t stride[DYNC__CL_DIMS] = {0};
     stride[loop1] += by1;
@@ -7707,18 +9022,23 @@ static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, in
 /* 0 <= x < n */
 static int dync__cl_inside(dync__cl *c, int x, int64_t n)
 {
-    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
+    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x),
+                       dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
 }
 
-/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
-static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
+/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok`
+ * does not hold. */
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok,
+                            int type, int other)
 {
     const dync__operand *o = &c->call->operand[operand];
     int n = o->lay.ndim;
-    int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
+    int at = dync__cl_op(c, DYNC__P_add,
+                         dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
                          dync__cl_op(c, DYNC__P_mul, x, dync__cl_i(c, o->lay.stride[n - 1])));
     at = dync__cl_select(c, ok, at, dync__cl_i(c, 0));
-    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, o, pairs, NULL), at);
+    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN),
+                               dync__cl_access(c, o, pairs, NULL), at);
     return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
 }
 
@@ -7734,7 +9054,8 @@ static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
 static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
 {
     dync__cl c = {.call = call};
-    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
+    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1],
+        b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
     int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
     if (type == DYNC_BOOL) type = DYNC_I32;
     for (int d = 0; d < rank; d++) {
@@ -7756,7 +9077,9 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     a[n_a++] = k, a[n_a++] = rank - 1, b[n_b++] = k, b[n_b++] = rank - 2;
     a[n_a] = b[n_b] = y[n_y] = -1;
     dync__cl_begin(&c, code, rank);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
+    int sum = dync__lb_reduce(
+        &c.b, DYNC__R_SUM,
+        dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
     c.b.section = 2;
     if (bias) sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, y, type));
     dync__cl_store(&c, out, y, sum);
@@ -7765,12 +9088,19 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
 
 /* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ---------------------------------- */
 
-/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
+/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by
+ * side. Depthwise convolutions, mostly. */
 enum { DYNC__CL_WINDOW = 64 };
-static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
+static bool dync__cl_is_few(int64_t channels, const int64_t *w)
+{
+    return channels * w[2] * w[3] <= DYNC__CL_WINDOW;
+}
 
-/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times that of w; -1: nothing yet. */
-static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok)
+/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times
+ * that of w; -1: nothing yet. */
+static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim,
+                        int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x,
+                        int ok)
 {
     dync__kcall here = *call;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
@@ -7778,7 +9108,8 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
     in->offset += channel * in->stride[1];
     w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
     c->call = &here;
-    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero), dync__cl_load(c, 1, at_w, type));
+    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero),
+                        dync__cl_load(c, 1, at_w, type));
     c->call = call;
     return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
 }
@@ -7786,13 +9117,18 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
+                  *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
     bool few = dync__cl_is_few(ws[1], ws);
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
-    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]),
+        o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+        ox = dync__cl_loop(&c, ys[3]);
+    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+        kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
     dync__cl_begin(&c, code, few ? 0 : 5);
-    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
+    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out],
+                  bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
     /* channels as group and channel of it: a stride for the group */
     dync__kcall grouped = *call;
@@ -7801,19 +9137,26 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
     grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
     if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
-    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1},
+        at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0), ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
-        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy, ix, ok);
+        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0),
+            ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                             dync__cl_inside(&c, ix, xs[3]));
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
+                           ix, ok);
     }
     if (!few) {
         at_x[4] = at_w[4] = i;
-        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
+            ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                             dync__cl_inside(&c, ix, xs[3]));
         int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
-        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
         c.b.section = 2;
     }
     if (call->n == 4) {
@@ -7841,30 +9184,39 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
 static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape,
+                  *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
     bool few = dync__cl_is_few(ws[0] / t[6], ws);
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
-    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]),
+        h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+        kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
-    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
+        at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
     for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2], &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1], ys[3], &ok_x);
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2],
+                                 &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1],
+                                 ys[3], &ok_x);
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
+                           ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
         at_y[4] = at_w[4] = o;
         int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
         int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
-        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
-        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x),
+                                 type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
         c.b.section = 2;
     }
     dync__cl_store(&c, 2, at_x, sum);
@@ -7874,21 +9226,27 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
 static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
+                  *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
-    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]),
-        kx = dync__cl_loop(&c, ws[3]), n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]),
+        i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
+        n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
-    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
+        ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                         dync__cl_inside(&c, ix, xs[3]));
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1},
+        at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
     int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
     c.b.section = 2;
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
@@ -7896,11 +9254,13 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
 
 /* ---- pooling: x [.., H, W] y [.., OH, OW] ---------------------------------------------------- */
 
-/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
+/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any
+ * operand. */
 static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
 {
     int n = 0, rank = out->lay.ndim;
-    for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
+    for (int d = 0; d < rank - 2; d++)
+        pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
     *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
     *x = dync__cl_loop(c, out->lay.shape[rank - 1]);
     pairs[n] = -1;
@@ -7908,9 +9268,13 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
 }
 
 /* A window over the last two dims of `in`: loops, and the place that the inner ones point at. */
-typedef struct dync__cl_pool { int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type; int64_t h, w; } dync__cl_pool;
+typedef struct dync__cl_pool {
+    int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type;
+    int64_t h, w;
+} dync__cl_pool;
 
-static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right)
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down,
+                                         int64_t right)
 {
     const int64_t *t = c->call->attr;
     const dync__operand *in = &c->call->operand[0];
@@ -7922,7 +9286,8 @@ static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int
     dync__cl_begin(c, code, n_outer);
     p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
     p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
-    p.ok = dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
+    p.ok =
+        dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
     return p;
 }
 
@@ -7938,16 +9303,23 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
 {
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
-    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, dync__lb_f(&c.b, p.type, -HUGE_VAL));
+    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type,
+                             dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
     c.b.section = 3;
-    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
-    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
-    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
-    int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
+    int place =
+        dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)),
+        nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN,
+                                dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
+    int last =
+        dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
     c.b.section = 4;
-    int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
-    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)), index, dync__cl_i(&c, 0));
+    int index =
+        dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)),
+                            index, dync__cl_i(&c, 0));
     dync__cl_pool_result(&p);
     dync__cl_store(&c, 1, p.pairs, top);
     dync__cl_store(&c, 2, p.pairs, index);
@@ -7962,8 +9334,12 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
     if (t[8]) return dync__cl_i(c, t[8]);
     for (int d = 0; d < 2; d++) {
         int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
-        int from = dync__cl_op(c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])), dync__cl_i(c, pad));
-        int to = dync__cl_op(c, DYNC__P_min, dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)), dync__cl_i(c, t[7] ? length + pad : length));
+        int from = dync__cl_op(c, DYNC__P_sub,
+                               dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])),
+                               dync__cl_i(c, pad));
+        int to = dync__cl_op(c, DYNC__P_min,
+                             dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)),
+                             dync__cl_i(c, t[7] ? length + pad : length));
         if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
         size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
     }
@@ -7975,11 +9351,18 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
     int zero = dync__lb_f(&c.b, p.type, 0);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)), any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)),
+        any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
     c.b.section = 2;
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0), dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w), p.type);
+    int by = dync__lb_cast(&c.b,
+                           dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0),
+                                           dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w),
+                           p.type);
     dync__cl_pool_result(&p);
-    dync__cl_store(&c, 1, p.pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, p.type, 0)));
+    dync__cl_store(&c, 1, p.pairs,
+                   dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by),
+                                   dync__lb_f(&c.b, p.type, 0)));
     return dync__cl_finish(&c, code);
 }
 
@@ -7988,47 +9371,62 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim, type = dync__cl_working(gx->dtype), n = dync__cl_planes(&c, gx, pairs, &y, &x);
+    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim,
+                                                        type = dync__cl_working(gx->dtype),
+                                                        n = dync__cl_planes(&c, gx, pairs, &y, &x);
     int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
     dync__cl_begin(&c, code, n_outer);
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2], gy->lay.shape[rank - 2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3], gy->lay.shape[rank - 1], &ok_x);
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2],
+                             gy->lay.shape[rank - 2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3],
+                             gy->lay.shape[rank - 1], &ok_x);
     int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
     int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
+    int by = dync__lb_cast(
+        &c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
     c.b.section = 2;
-    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1,
+    pairs[n + 4] = -1;
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call,
+                                           bool *done)
 {
     *done = true;
-    for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
+    for (int i = 0; i < call->n; i++) /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
             if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
     if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
     if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
     if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input))
+        return dync__cl_conv_input(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight))
+        return dync__cl_conv_weight(code, call);
     if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad))
+        return dync__cl_avg_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }
 
 /* ==== cuda/attention_plain.c ======================================================================= */
-/* cuda/attention_plain.c: attention and its gradients as loop kernels, scores in memory: heads wider than 256, F64, and the form that the others
- * are tested against. After loops.c, before attention.c. The same numbers as kernel/attention.c: a query that sees nothing gives zeros. */
+/* cuda/attention_plain.c: attention and its gradients as loop kernels, scores in memory: heads
+ * wider than 256, F64, and the form that the others are tested against. After loops.c, before
+ * attention.c. The same numbers as kernel/attention.c: a query that sees nothing gives zeros. */
 
 /* An operand and the buffer that it is in. */
-typedef struct dync__fap_array { dync__operand o; int buf; } dync__fap_array;
+typedef struct dync__fap_array {
+    dync__operand o;
+    int buf;
+} dync__fap_array;
 typedef struct dync__fap {
     dync__cuda_code *code;
     const dync__kcall *call;
@@ -8039,7 +9437,8 @@ typedef struct dync__fap {
 } dync__fap;
 
 /* Loops: the batch, then two over the result and, where n is 3, one that is added up over. */
-static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, int64_t e0, int64_t e1, int64_t e2)
+static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, int64_t e0,
+                            int64_t e1, int64_t e2)
 {
     int64_t extent[DYNC__LOOP_MAX_DIMS], mine[3] = {e0, e1, e2};
     memcpy(extent, x->q->lay.shape, sizeof(int64_t) * (size_t)x->n_batch);
@@ -8060,15 +9459,20 @@ static int dync__fap_access(dync__fap *x, const dync__operand *o, int loop0, int
 }
 static int dync__fap_load(dync__fap *x, const dync__fap_array *a, int loop0, int loop1)
 {
-    int v = dync__lb_load(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_IN, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1));
+    int v = dync__lb_load(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_IN, -1, NULL),
+                          dync__fap_access(x, &a->o, loop0, loop1));
     return a->o.dtype == DYNC_BOOL ? v : dync__lb_cast(&x->b, v, x->type);
 }
 static void dync__fap_store(dync__fap *x, const dync__fap_array *a, int loop0, int loop1, int value)
 {
     value = dync__lb_cast(&x->b, value, dync__dtype_info(a->o.dtype)->compute);
-    dync__lb_store(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_OUT, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1), value);
+    dync__lb_store(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__fap_access(x, &a->o, loop0, loop1), value);
 }
-static int dync__fap_op(dync__fap *x, int prim, int a, int b) { return dync__lb_op(&x->b, prim, a, b, -1); }
+static int dync__fap_op(dync__fap *x, int prim, int a, int b)
+{
+    return dync__lb_op(&x->b, prim, a, b, -1);
+}
 
 /* 0 where x is -inf */
 static int dync__fap_finite(dync__fap *x, int v)
@@ -8077,7 +9481,10 @@ static int dync__fap_finite(dync__fap *x, int v)
     return dync__lb_op(&x->b, DYNC__P_select, none, dync__lb_f(&x->b, x->type, 0), v);
 }
 
-static dync__fap_array dync__fap_operand(const dync__fap *x, int i) { return (dync__fap_array){x->call->operand[i], i}; }
+static dync__fap_array dync__fap_operand(const dync__fap *x, int i)
+{
+    return (dync__fap_array){x->call->operand[i], i};
+}
 static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, int64_t e1)
 {
     int64_t shape[DYNC_MAX_DIMS], mine[2] = {e0, e1}, count = 1;
@@ -8095,29 +9502,39 @@ static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__f
     const dync__kcall *call = x->call;
     double scale;
     memcpy(&scale, &call->attr[3], sizeof scale);
-    int s = dync__lb_reduce(&x->b, DYNC__R_SUM, dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, q, 0, 2), dync__fap_load(x, k, 1, 2)));
+    int s = dync__lb_reduce(
+        &x->b, DYNC__R_SUM,
+        dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, q, 0, 2), dync__fap_load(x, k, 1, 2)));
     x->b.section = 2;
     s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, scale));
     int hidden = dync__lb_f(&x->b, x->type, -HUGE_VAL);
     if (call->attr[2] >= 0) {
         dync__fap_array m = dync__fap_operand(x, (int)call->attr[2]);
         int seen = dync__fap_load(x, &m, 0, 1);
-        s = m.o.dtype == DYNC_BOOL ? dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden) : dync__fap_op(x, DYNC__P_add, s, seen);
+        s = m.o.dtype == DYNC_BOOL ? dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden)
+                                   : dync__fap_op(x, DYNC__P_add, s, seen);
     }
     if (!call->attr[0]) return s;
     int64_t ahead[DYNC__LOOP_MAX_DIMS] = {0};
     ahead[x->n_batch] = 1;
     ahead[x->n_batch + 1] = -1;
-    int seen = dync__fap_op(x, DYNC__P_le, dync__lb_i(&x->b, DYNC_I64, 0), dync__lb_index(&x->b, dync__kernel_access(x->k, 0, ahead)));
+    int seen = dync__fap_op(x, DYNC__P_le, dync__lb_i(&x->b, DYNC_I64, 0),
+                            dync__lb_index(&x->b, dync__kernel_access(x->k, 0, ahead)));
     return dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden);
 }
 
-/* out[loop 0, loop 1] = sum over loop 2 of a b, each along two of the loops; scaled by the attention's scale where asked for. */
-static bool dync__fap_product(dync__fap *x, const char *name, const dync__fap_array *out, int64_t inner, const dync__fap_array *a, int a0, int a1,
+/* out[loop 0, loop 1] = sum over loop 2 of a b, each along two of the loops; scaled by the
+ * attention's scale where asked for. */
+static bool dync__fap_product(dync__fap *x, const char *name, const dync__fap_array *out,
+                              int64_t inner, const dync__fap_array *a, int a0, int a1,
                               const dync__fap_array *b, int b0, int b1)
 {
-    if (!dync__fap_begin(x, name, 2, 3, out->o.lay.shape[x->n_batch], out->o.lay.shape[x->n_batch + 1], inner)) return false;
-    int sum = dync__lb_reduce(&x->b, DYNC__R_SUM, dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, a, a0, a1), dync__fap_load(x, b, b0, b1)));
+    if (!dync__fap_begin(x, name, 2, 3, out->o.lay.shape[x->n_batch],
+                         out->o.lay.shape[x->n_batch + 1], inner))
+        return false;
+    int sum = dync__lb_reduce(
+        &x->b, DYNC__R_SUM,
+        dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, a, a0, a1), dync__fap_load(x, b, b0, b1)));
     x->b.section = 2;
     dync__fap_store(x, out, 0, 1, sum);
     return dync__cuda_add_loop(x->code, x->k);
@@ -8137,18 +9554,25 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *ca
 {
     dync__fap x;
     dync__fap_open(&x, code, call, 0);
-    dync__fap_array q = dync__fap_operand(&x, 0), k = dync__fap_operand(&x, 1), v = dync__fap_operand(&x, 2), y = dync__fap_operand(&x, 3), log = dync__fap_operand(&x, 4), s;
-    int64_t L = q.o.lay.shape[x.n_batch], E = q.o.lay.shape[x.n_batch + 1], S = v.o.lay.shape[x.n_batch];
-    if (!dync__fap_temp(&x, &s, 2, L, S) || !dync__fap_begin(&x, "attention_scores", 2, 3, L, S, E)) return DYNC_ERR_MEMORY;
+    dync__fap_array q = dync__fap_operand(&x, 0), k = dync__fap_operand(&x, 1),
+                    v = dync__fap_operand(&x, 2), y = dync__fap_operand(&x, 3),
+                    log = dync__fap_operand(&x, 4), s;
+    int64_t L = q.o.lay.shape[x.n_batch], E = q.o.lay.shape[x.n_batch + 1],
+            S = v.o.lay.shape[x.n_batch];
+    if (!dync__fap_temp(&x, &s, 2, L, S) || !dync__fap_begin(&x, "attention_scores", 2, 3, L, S, E))
+        return DYNC_ERR_MEMORY;
     dync__fap_store(&x, &s, 0, 1, dync__fap_score(&x, &q, &k));
-    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_softmax", 1, 2, L, S, 1)) return DYNC_ERR_MEMORY;
+    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_softmax", 1, 2, L, S, 1))
+        return DYNC_ERR_MEMORY;
     int score = dync__fap_load(&x, &s, 0, 1), top = dync__lb_reduce(&x.b, DYNC__R_MAX, score);
     x.b.section = 2;
     int from = dync__fap_finite(&x, top);
     x.b.section = 3;
-    int e = dync__vm_exp(&x.b, dync__fap_op(&x, DYNC__P_sub, score, from)), sum = dync__lb_reduce(&x.b, DYNC__R_SUM, e);
+    int e = dync__vm_exp(&x.b, dync__fap_op(&x, DYNC__P_sub, score, from)),
+        sum = dync__lb_reduce(&x.b, DYNC__R_SUM, e);
     x.b.section = 4;
-    int zero = dync__lb_f(&x.b, x.type, 0), over = dync__fap_op(&x, DYNC__P_div, dync__lb_f(&x.b, x.type, 1), sum);
+    int zero = dync__lb_f(&x.b, x.type, 0),
+        over = dync__fap_op(&x, DYNC__P_div, dync__lb_f(&x.b, x.type, 1), sum);
     over = dync__lb_op(&x.b, DYNC__P_select, dync__fap_op(&x, DYNC__P_eq, sum, zero), zero, over);
     dync__fap_store(&x, &log, 0, -1, dync__fap_op(&x, DYNC__P_add, top, dync__vm_log(&x.b, sum)));
     x.b.section = 5;
@@ -8156,7 +9580,8 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *ca
     if (!dync__fap_temp(&x, &w, 2, L, S)) return DYNC_ERR_MEMORY;
     dync__fap_store(&x, &w, 0, 1, dync__fap_op(&x, DYNC__P_mul, e, over));
     if (!dync__cuda_add_loop(code, x.k)) return DYNC_ERR_MEMORY;
-    return dync__fap_product(&x, "attention_values", &y, S, &w, 0, 2, &v, 2, 1) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__fap_product(&x, "attention_values", &y, S, &w, 0, 2, &v, 2, 1) ? DYNC_OK
+                                                                                : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call)
@@ -8165,36 +9590,51 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcal
     double scale;
     memcpy(&scale, &call->attr[3], sizeof scale);
     dync__fap_open(&x, code, call, 1);
-    dync__fap_array a[9], w, d, dot;                         /* gy, q, k, v, y, log, gq, gk, gv */
+    dync__fap_array a[9], w, d, dot; /* gy, q, k, v, y, log, gq, gk, gv */
     for (int i = 0; i < 9; i++) a[i] = dync__fap_operand(&x, i);
-    int64_t L = a[1].o.lay.shape[x.n_batch], E = a[1].o.lay.shape[x.n_batch + 1], S = a[3].o.lay.shape[x.n_batch], V = a[3].o.lay.shape[x.n_batch + 1];
-    if (!dync__fap_temp(&x, &w, 2, L, S) || !dync__fap_temp(&x, &d, 2, L, S) || !dync__fap_temp(&x, &dot, 1, L, 0)) return DYNC_ERR_MEMORY;
+    int64_t L = a[1].o.lay.shape[x.n_batch], E = a[1].o.lay.shape[x.n_batch + 1],
+            S = a[3].o.lay.shape[x.n_batch], V = a[3].o.lay.shape[x.n_batch + 1];
+    if (!dync__fap_temp(&x, &w, 2, L, S) || !dync__fap_temp(&x, &d, 2, L, S) ||
+        !dync__fap_temp(&x, &dot, 1, L, 0))
+        return DYNC_ERR_MEMORY;
     if (!dync__fap_begin(&x, "attention_weights", 2, 3, L, S, E)) return DYNC_ERR_MEMORY;
-    int score = dync__fap_score(&x, &a[1], &a[2]), log = dync__fap_finite(&x, dync__fap_load(&x, &a[5], 0, -1));
+    int score = dync__fap_score(&x, &a[1], &a[2]),
+        log = dync__fap_finite(&x, dync__fap_load(&x, &a[5], 0, -1));
     dync__fap_store(&x, &w, 0, 1, dync__vm_exp(&x.b, dync__fap_op(&x, DYNC__P_sub, score, log)));
-    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_dot", 1, 2, L, V, 1)) return DYNC_ERR_MEMORY;
-    int sum = dync__lb_reduce(&x.b, DYNC__R_SUM, dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 1), dync__fap_load(&x, &a[4], 0, 1)));
+    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_dot", 1, 2, L, V, 1))
+        return DYNC_ERR_MEMORY;
+    int sum = dync__lb_reduce(&x.b, DYNC__R_SUM,
+                              dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 1),
+                                           dync__fap_load(&x, &a[4], 0, 1)));
     x.b.section = 2;
     dync__fap_store(&x, &dot, 0, -1, sum);
-    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_score_grad", 2, 3, L, S, V)) return DYNC_ERR_MEMORY;
-    sum = dync__lb_reduce(&x.b, DYNC__R_SUM, dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 2), dync__fap_load(&x, &a[3], 1, 2)));
+    if (!dync__cuda_add_loop(code, x.k) ||
+        !dync__fap_begin(&x, "attention_score_grad", 2, 3, L, S, V))
+        return DYNC_ERR_MEMORY;
+    sum = dync__lb_reduce(&x.b, DYNC__R_SUM,
+                          dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 2),
+                                       dync__fap_load(&x, &a[3], 1, 2)));
     x.b.section = 2;
     int g = dync__fap_op(&x, DYNC__P_sub, sum, dync__fap_load(&x, &dot, 0, -1));
-    int weight = dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &w, 0, 1), dync__lb_f(&x.b, x.type, scale));
+    int weight = dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &w, 0, 1),
+                              dync__lb_f(&x.b, x.type, scale));
     dync__fap_store(&x, &d, 0, 1, dync__fap_op(&x, DYNC__P_mul, weight, g));
-    bool ok = dync__cuda_add_loop(code, x.k) && dync__fap_product(&x, "attention_gq", &a[6], S, &d, 0, 2, &a[2], 2, 1) &&
-              dync__fap_product(&x, "attention_gk", &a[7], L, &d, 2, 0, &a[1], 2, 1) && dync__fap_product(&x, "attention_gv", &a[8], L, &w, 2, 0, &a[0], 2, 1);
+    bool ok = dync__cuda_add_loop(code, x.k) &&
+              dync__fap_product(&x, "attention_gq", &a[6], S, &d, 0, 2, &a[2], 2, 1) &&
+              dync__fap_product(&x, "attention_gk", &a[7], L, &d, 2, 0, &a[1], 2, 1) &&
+              dync__fap_product(&x, "attention_gv", &a[8], L, &w, 2, 0, &a[0], 2, 1);
     return ok ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/attention_tile.c ======================================================================== */
-/* cuda/attention_tile.c: tiles in shared memory, accumulators and products of the attention kernels, by mma.sync or by fma (attention.h). After
- * tile.c, before attention.c.
+/* cuda/attention_tile.c: tiles in shared memory, accumulators and products of the attention
+ * kernels, by mma.sync or by fma (attention.h). After tile.c, before attention.c.
  *
- * Fragments of mma.sync: the scores' accumulators have the layout of operand a with twice the columns, so weights only change their format
- * (FlashAttention-2: Dao 2023, arXiv:2307.08691). The fma form keeps rows x cols of both operands of 4 steps in registers. */
+ * Fragments of mma.sync: the scores' accumulators have the layout of operand a with twice the
+ * columns, so weights only change their format (FlashAttention-2: Dao 2023, arXiv:2307.08691). The
+ * fma form keeps rows x cols of both operands of 4 steps in registers. */
 
-enum { DYNC__FA_SIDE = 16 };             /* fma: threads side by side along the columns */
+enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
 
 /* A register's name: prefix, tile, suffix. */
 static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix)
@@ -8202,11 +9642,20 @@ static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *s
     dync__format(to, 24, "%%%s_%s", x->name, suffix);
     return to;
 }
-static int64_t dync__fa_stride(const dync__fa *c, int width) { return (int64_t)width * c->bytes + 16; }
-static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes; }
+static int64_t dync__fa_stride(const dync__fa *c, int width)
+{
+    return (int64_t)width * c->bytes + 16;
+}
+static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o)
+{
+    return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes;
+}
 
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
-static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
+static int dync__fa_vec(int width)
+{
+    return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1;
+}
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
@@ -8227,17 +9676,22 @@ DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *
 {
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf, (long long)(o->lay.offset * bytes));
+    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
+                   (long long)(o->lay.offset * bytes));
     for (int d = 0; d < c->n_batch; d++) {
         if (o->lay.stride[d] == 0 || c->q->lay.shape[d] == 1) continue;
         const char *wide = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "cvt.s64.s32 %s, %%u%d", wide, d);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide, (long long)(o->lay.stride[d] * bytes), name);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide,
+                       (long long)(o->lay.stride[d] * bytes), name);
     }
 }
 
-/* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows` rows a pass. */
-typedef struct dync__fa_walk { int unit, side, rows, across; } dync__fa_walk;
+/* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows`
+ * rows a pass. */
+typedef struct dync__fa_walk {
+    int unit, side, rows, across;
+} dync__fa_walk;
 static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x)
 {
     dync__fa_walk w = {.unit = c->vec ? 16 / c->bytes : 1};
@@ -8253,7 +9707,8 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24];
-    int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows, column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows,
+            column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
     x->at = dync__tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
     if (x->stage) x->stage = (int)size;
     dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
@@ -8265,7 +9720,8 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)dync__fa_row_bytes(c, x->o), g);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide,
+                   (long long)dync__fa_row_bytes(c, x->o), g);
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, e);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)column, g);
     dync__tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
@@ -8280,7 +9736,8 @@ DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24], guard[32];
-    int64_t stride = dync__fa_stride(c, x->width), row_bytes = dync__fa_row_bytes(c, x->o), column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    int64_t stride = dync__fa_stride(c, x->width), row_bytes = dync__fa_row_bytes(c, x->o),
+            column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
     dync__fa_name(g, x, "g");
     dync__fa_name(s, x, "s");
     dync__fa_name(r, x, "r");
@@ -8289,27 +9746,35 @@ DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
     bool idle = c->threads % w.side != 0;
     for (int row = 0; row < x->rows; row += w.rows)
         for (int n = 0; n < w.across; n++) {
-            const char *is = dync__ptx_temp(p, "pred"), *raw = dync__ptx_temp(p, c->vec || c->bytes == 4 ? "b32" : "b16");
-            int there = DYNC__MIN(w.rows, x->rows - row), at = (int)(row * stride) + n * w.side * w.unit * c->bytes;
+            const char *is = dync__ptx_temp(p, "pred"),
+                       *raw = dync__ptx_temp(p, c->vec || c->bytes == 4 ? "b32" : "b16");
+            int there = DYNC__MIN(w.rows, x->rows - row),
+                at = (int)(row * stride) + n * w.side * w.unit * c->bytes;
             int64_t from = row * row_bytes + n * w.side * column;
             dync__ptx_line(p, "setp.lt.s32 %s, %s, %lld", is, r, (long long)(x->limit - row));
             if (x->width != x->columns || w.across > 1)
-                dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %lld, %s", is, e, (long long)((x->columns - n * w.side * w.unit + w.unit - 1) / w.unit), is);
+                dync__ptx_line(
+                    p, "setp.lt.and.s32 %s, %s, %lld, %s", is, e,
+                    (long long)((x->columns - n * w.side * w.unit + w.unit - 1) / w.unit), is);
             guard[0] = 0;
             bool narrow = n == w.across - 1 && (x->width / w.unit) % w.side != 0;
             if (idle || there < w.rows || narrow) {
                 const char *mine = dync__ptx_temp(p, "pred");
                 dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", mine, y, there);
-                if (narrow) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %d, %s", mine, e, x->width / w.unit - n * w.side, mine);
+                if (narrow)
+                    dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %d, %s", mine, e,
+                                   x->width / w.unit - n * w.side, mine);
                 dync__format(guard, sizeof guard, "@%s ", mine);
             }
             if (c->vec) {
                 dync__ptx_line(p, "selp.b32 %s, 16, 0, %s", raw, is);
-                dync__ptx_line(p, "%scp.async.cg.shared.global [%s+%d], [%s+%lld], 16, %s", guard, s, at, g, (long long)from, raw);
+                dync__ptx_line(p, "%scp.async.cg.shared.global [%s+%d], [%s+%lld], 16, %s", guard,
+                               s, at, g, (long long)from, raw);
             } else {
                 const char *type = c->bytes == 4 ? "b32" : "b16";
                 dync__ptx_line(p, "mov.%s %s, 0", type, raw);
-                dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", is, type, raw, g, (long long)from);
+                dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", is, type, raw, g,
+                               (long long)from);
                 dync__ptx_line(p, "%sst.shared.%s [%s+%d], %s", guard, type, s, at, raw);
             }
         }
@@ -8330,8 +9795,12 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
     dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
     dync__format(column, sizeof column, "%s", dync__ptx_temp(p, "b32"));
     if (!c->mma) {
-        if (how == 'n') dync__ptx_line(p, "mad.lo.s32 %s, %%cn%d, %d, %s", name, dync__fa_vec(x->width), c->bytes, name);
-        else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
+        if (how == 'n')
+            dync__ptx_line(p, "mad.lo.s32 %s, %%cn%d, %d, %s", name, dync__fa_vec(x->width),
+                           c->bytes, name);
+        else
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb",
+                           stride, name);
         return;
     }
     /* tf32: no ldmatrix turns words; see dync__fa_weights */
@@ -8385,10 +9854,15 @@ DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int widt
 
 DYNC__FN const char *dync__fa_reg(dync__fa *c, const dync__fa_frag *f, int i, int j, char *name)
 {
-    dync__format(name, 24, "%s%d", f->name, c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1) : i * f->cols + j);
+    dync__format(name, 24, "%s%d", f->name,
+                 c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1)
+                        : i * f->cols + j);
     return name;
 }
-DYNC__FN int dync__fa_row(const dync__fa *c, int i) { return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE); }
+DYNC__FN int dync__fa_row(const dync__fa *c, int i)
+{
+    return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE);
+}
 DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j)
 {
     return c->mma ? j / 2 * 8 + (j & 1) : j / f->vec * DYNC__FA_SIDE * f->vec + j % f->vec;
@@ -8396,7 +9870,8 @@ DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j)
 
 DYNC__FN void dync__fa_zero(dync__fa *c, const dync__fa_frag *f)
 {
-    for (int i = 0; i < f->rows * f->cols; i++) dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
+    for (int i = 0; i < f->rows * f->cols; i++)
+        dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
 }
 
 DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int n)
@@ -8405,43 +9880,55 @@ DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int
     for (int by = c->mma ? 2 : DYNC__FA_SIDE / 2; by; by /= 2)
         for (int i = 0; i < n; i++) {
             const char *other = dync__ptx_temp(p, "f32");
-            dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s%d, %d, 31, 0xffffffff", other, name, i, by);
+            dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s%d, %d, 31, 0xffffffff", other, name, i,
+                           by);
             dync__ptx_line(p, "%s.f32 %s%d, %s%d, %s", op, name, i, name, i, other);
         }
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
-static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth)
+/* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the
+ * same (nt), or rows of it (nn). */
+static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride,
+                         const char *b, int64_t b_stride, bool nn, int depth)
 {
     dync__ptx *p = &c->t.p;
     char acc[24], label[24];
     int each = nn ? f->vec : 1;
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
-    const char *from_a = dync__ptx_temp(p, "b32"), *from_b = dync__ptx_temp(p, "b32"), *left = dync__ptx_temp(p, "b32"), *more = dync__ptx_temp(p, "pred");
+    const char *from_a = dync__ptx_temp(p, "b32"), *from_b = dync__ptx_temp(p, "b32"),
+               *left = dync__ptx_temp(p, "b32"), *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "mov.b32 %s, %s", from_a, a);
     dync__ptx_line(p, "mov.b32 %s, %s", from_b, b);
     dync__ptx_line(p, "mov.b32 %s, %d", left, depth);
     dync__tile_label(&c->t, "%s", label);
     for (int i = 0; i < f->rows; i++)
-        dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i,
+                       4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
                        (long long)(dync__fa_row(c, i) * a_stride));
     for (int j = 0; j < f->cols && !nn; j++)
-        dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j, 4 * j + 1, 4 * j + 2, 4 * j + 3, from_b,
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j,
+                       4 * j + 1, 4 * j + 2, 4 * j + 3, from_b,
                        (long long)(dync__fa_col(c, f, j) * b_stride));
     for (int k = 0; k < 4 && nn; k++)
         for (int j = 0; j < f->cols; j += each) {
             long long at = (long long)(k * b_stride + dync__fa_col(c, f, j) * c->bytes);
-            if (each == 4) dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, 4 * j + 8 + k, 4 * j + 12 + k, from_b, at);
-            else if (each == 2) dync__ptx_line(p, "ld.shared.v2.f32 {%%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, from_b, at);
-            else dync__ptx_line(p, "ld.shared.f32 %%fb%d, [%s+%lld]", 4 * j + k, from_b, at);
+            if (each == 4)
+                dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]",
+                               4 * j + k, 4 * j + 4 + k, 4 * j + 8 + k, 4 * j + 12 + k, from_b, at);
+            else if (each == 2)
+                dync__ptx_line(p, "ld.shared.v2.f32 {%%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k,
+                               4 * j + 4 + k, from_b, at);
+            else
+                dync__ptx_line(p, "ld.shared.f32 %%fb%d, [%s+%lld]", 4 * j + k, from_b, at);
         }
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < f->rows; i++)
             for (int j = 0; j < f->cols; j++) {
                 dync__fa_reg(c, f, i, j, acc);
-                dync__ptx_line(p, "fma.rn.f32 %s, %%fa%d, %%fb%d, %s", acc, 4 * i + k, 4 * j + k, acc);
+                dync__ptx_line(p, "fma.rn.f32 %s, %%fa%d, %%fb%d, %s", acc, 4 * i + k, 4 * j + k,
+                               acc);
             }
     dync__ptx_line(p, "add.s32 %s, %s, 16", from_a, from_a);
     dync__ptx_line(p, "add.s32 %s, %s, %lld", from_b, from_b, (long long)(nn ? 4 * b_stride : 16));
@@ -8453,10 +9940,12 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
 /* tf32 rounds what it takes. */
 static void dync__fa_tf32(dync__fa *c, const char *reg, int n)
 {
-    for (int i = 0; i < n && c->bytes == 4; i++) dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+    for (int i = 0; i < n && c->bytes == 4; i++)
+        dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
 }
 
-DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b)
+DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a,
+                          const dync__fa_tile *b)
 {
     char from_a[24], from_b[24];
     int64_t stride = dync__fa_stride(c, a->width);
@@ -8469,13 +9958,17 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         return;
     }
     for (int k = 0; k < a->width * c->bytes / 32; k++) {
-        for (int m = 0; m < c->mt; m++) dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a, (int)(16 * m * stride) + 32 * k);
+        for (int m = 0; m < c->mt; m++)
+            dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
+                                (int)(16 * m * stride) + 32 * k);
         dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
             dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
-                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma", 4 * m, "%mb", 2 * h);
+                for (int h = 0; h < 2; h++)
+                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma",
+                                   4 * m, "%mb", 2 * h);
         }
     }
 }
@@ -8488,13 +9981,15 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         for (int i = 0; i < f->rows; i++)
             for (int j = 0; j < f->cols; j++)
-                dync__ptx_line(p, "st.shared.f32 [%%w_s+%lld], %s", (long long)(dync__fa_row(c, i) * dync__fa_stride(c, c->cols) + dync__fa_col(c, f, j) * c->bytes),
+                dync__ptx_line(p, "st.shared.f32 [%%w_s+%lld], %s",
+                               (long long)(dync__fa_row(c, i) * dync__fa_stride(c, c->cols) +
+                                           dync__fa_col(c, f, j) * c->bytes),
                                dync__fa_reg(c, f, i, j, low));
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         return;
     }
-    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an operand: sums do not care, so that is what these are
-     * called, of weights as of values. */
+    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an
+     * operand: sums do not care, so that is what these are called, of weights as of values. */
     for (int m = 0; m < c->mt && c->bytes == 4; m++)
         for (int i = 0; i < 2 * f->cols; i++) {
             dync__fa_reg(c, f, 2 * m + (i & 1), i / 4 * 2 + (i >> 1 & 1), low);
@@ -8505,7 +10000,8 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
                 dync__fa_reg(c, f, 2 * m + h, 2 * n + 1, high);
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in, (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in,
+                               (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
             }
 }
 
@@ -8521,24 +10017,32 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     }
     for (int k = 0; k < b->rows / 8 && c->bytes == 4; k++)
         for (int n = 0; n < b->width / 8; n++) {
-            for (int h = 0; h < 2; h++) dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from, (long long)((8 * k + h) * stride + 32 * n));
+            for (int h = 0; h < 2; h++)
+                dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from,
+                               (long long)((8 * k + h) * stride + 32 * n));
             dync__fa_tf32(c, "%mb", 2);
-            for (int m = 0; m < c->mt; m++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw", (m * (b->rows / 8) + k) * 4, "%mb", 0);
+            for (int m = 0; m < c->mt; m++)
+                dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
+                               (m * (b->rows / 8) + k) * 4, "%mb", 0);
         }
     for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)
-                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
+                for (int h = 0; h < 2; h++)
+                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw",
+                                   (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit)
+DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf,
+                             const char *times, bool by_row, int64_t limit)
 {
     dync__ptx *p = &c->t.p;
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o), column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o),
+            column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
     int each = c->mma ? 2 : f->vec;
     char base[24], value[24], wide[24];
     bool together = c->vec && each > 1 && column == bytes && width % each == 0;
@@ -8553,23 +10057,30 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
         for (int j = 0; j < f->cols; j += together ? each : 1) {
             const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
             char list[4][24];
-            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(limit - dync__fa_row(c, i)));
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %%cn%d, %lld, %s", is, f->vec, (long long)(width - dync__fa_col(c, f, j)), is);
-            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, base, (long long)(dync__fa_row(c, i) * row + dync__fa_col(c, f, j) * column));
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                           (long long)(limit - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%cn%d, %lld, %s", is, f->vec,
+                           (long long)(width - dync__fa_col(c, f, j)), is);
+            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, base,
+                           (long long)(dync__fa_row(c, i) * row + dync__fa_col(c, f, j) * column));
             for (int e = 0; e < (together ? each : 1); e++) {
                 dync__fa_reg(c, f, i, j + e, list[e]);
-                if (by_row) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s%d", list[e], list[e], times, i);
-                else if (times) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", list[e], list[e], times);
+                if (by_row)
+                    dync__ptx_line(p, "mul.rn.f32 %s, %s, %s%d", list[e], list[e], times, i);
+                else if (times)
+                    dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", list[e], list[e], times);
             }
             dync__format(value, sizeof value, "@%s ", is);
             if (!together) {
                 dync__tile_store(&c->t, o->dtype, at, list[0], value);
             } else if (c->mma && bytes == 2) {
                 const char *pair = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in, pair, list[1], list[0]);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in,
+                               pair, list[1], list[0]);
                 dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);
             } else if (each == 4) {
-                dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0], list[1], list[2], list[3]);
+                dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0],
+                               list[1], list[2], list[3]);
             } else {
                 dync__ptx_line(p, "%sst.global.v2.f32 [%s], {%s, %s}", value, at, list[0], list[1]);
             }
@@ -8577,20 +10088,32 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
 }
 
 /* ==== cuda/attention_wgmma.c ======================================================================= */
-/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128: wgmma on tiles that TMA brings. After attention.c's
- * pieces (attention.h), whose masks, softmax and results it shares; before attention.c, which asks for it as the variant of a call.
+/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128:
+ * wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks, softmax
+ * and results it shares; before attention.c, which asks for it as the variant of a call.
  *
- * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each and go over tiles of 128 keys on their own, scores
- * a tile ahead of values, so that exponentials are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages each, with a pair of mbarriers a stage: `full` (the bytes are there)
- * and `empty` (both warpgroups are done with it). Scores are accumulators, weights operand a in registers; values are read across their rows.
+ * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
+ * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials
+ * are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages
+ * each, with a pair of mbarriers a stage: `full` (the bytes are there) and `empty` (both warpgroups
+ * are done with it). Scores are accumulators, weights operand a in registers; values are read
+ * across their rows.
  *
- *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes, 128-byte swizzle) by all rows of the tile
- *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
- * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3, arXiv:2407.08608. */
+ *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes,
+ * 128-byte swizzle) by all rows of the tile tails           TMA reads zeros outside; keys past the
+ * last one are masked as everywhere Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor);
+ * Shah et al. 2024, FlashAttention-3, arXiv:2407.08608. */
 
 enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
 /* mbarriers, from %bars on */
-enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };
+enum {
+    DYNC__FW_Q,
+    DYNC__FW_K_FULL = 8,
+    DYNC__FW_K_EMPTY = 24,
+    DYNC__FW_V_FULL = 40,
+    DYNC__FW_V_EMPTY = 56,
+    DYNC__FW_BARS = 72
+};
 
 /* A map of the operand's rows, in boxes of 64 columns. */
 static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows)
@@ -8598,8 +10121,13 @@ static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int row
     dync__ptx_map *m = &c->t.out.map[which];
     const int64_t *shape = o->lay.shape, *stride = o->lay.stride;
     int n = c->n_batch;
-    *m = (dync__ptx_map){.buf = (int)(o - c->op), .type = c->dtype == DYNC_BF16 ? 9 : 6, .rank = 2, .swizzle = 3, .offset = o->lay.offset * 2,
-                         .size = {(uint64_t)shape[n + 1], (uint64_t)shape[n]}, .box = {64, (uint32_t)rows}};
+    *m = (dync__ptx_map){.buf = (int)(o - c->op),
+                         .type = c->dtype == DYNC_BF16 ? 9 : 6,
+                         .rank = 2,
+                         .swizzle = 3,
+                         .offset = o->lay.offset * 2,
+                         .size = {(uint64_t)shape[n + 1], (uint64_t)shape[n]},
+                         .box = {64, (uint32_t)rows}};
     m->stride[0] = shape[n] > 1 ? (uint64_t)(stride[n] * 2) : 16;
     bool ok = stride[n + 1] == 1 && (shape[n] == 1 || (stride[n] > 0 && stride[n] % 8 == 0));
     for (int d = n - 1; d >= 0; d--) {
@@ -8619,24 +10147,31 @@ static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *p
     const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
     dync__tile_label(&c->t, "WAIT%d", label);
-    dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar, parity);
+    dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar,
+                   parity);
     dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
 }
 
 /* The boxes of a tile: rows from `row` on, to `to`; the barrier %full learns of them. */
-static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row, const char *to)
+static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row,
+                          const char *to)
 {
     dync__ptx *p = &c->t.p;
     int boxes = (int)(o->lay.shape[c->n_batch + 1] + 63) / 64;
     char at[120];
-    dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d", boxes * rows * 128);
+    dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d",
+                   boxes * rows * 128);
     for (int i = 0; i < boxes; i++) {
         int n = dync__format(at, sizeof at, "{%%box%d, %s", i, row);
         for (int d = c->n_batch - 1; d >= 0; d--)
-            if (c->q->lay.shape[d] > 1 && o->lay.stride[d]) n += dync__format(at + n, sizeof at - (size_t)n, ", %%u%d", d);
+            if (c->q->lay.shape[d] > 1 && o->lay.stride[d])
+                n += dync__format(at + n, sizeof at - (size_t)n, ", %%u%d", d);
         dync__format(at + n, sizeof at - (size_t)n, "}");
-        dync__ptx_line(p, "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s+%d], [%%map%d, %s], [%%full]", c->t.out.map[which].rank, to,
-                       i * rows * 128, which, at);
+        dync__ptx_line(
+            p,
+            "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            "[%s+%d], [%%map%d, %s], [%%full]",
+            c->t.out.map[which].rank, to, i * rows * 128, which, at);
     }
 }
 
@@ -8676,11 +10211,13 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
     dync__ptx_line(p, "bra DONE");
 }
 
-/* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart; lead: from 64 columns to the next, 0 along rows. */
+/* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart;
+ * lead: from 64 columns to the next, 0 along rows. */
 static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
 {
     dync__ptx *p = &c->t.p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(lead ? lead >> 4 : 1) << 16;
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
+                     (uint64_t)(lead ? lead >> 4 : 1) << 16;
     const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
     dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
@@ -8690,14 +10227,17 @@ static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base,
 }
 
 /* One wgmma of 16 k's into all registers of f. */
-static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add, bool across)
+static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add,
+                              bool across)
 {
     dync__ptx *p = &c->t.p;
     const char *in = dync__tile_kind_of(c->kind)->in;
     int n = f->cols * 4;
-    dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in, f->name);
+    dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in,
+                   f->name);
     for (int i = 1; i < n / 2; i++) dync__str_addf(&p->body, ", %s%d", f->name, i);
-    dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false", across ? "" : ", 0", across);
+    dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false",
+                   across ? "" : ", 0", across);
 }
 
 /* Both of a stage's readers have done with it. */
@@ -8718,8 +10258,10 @@ static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes
     dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int k = 0; k < (int)(c->E + 63) / 64 * 4; k++) {
-        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%da, %%dq, %d",
+                       (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d",
+                       (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
         dync__fw_multiply(c, s, "%da", k > 0, false);
     }
     dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
@@ -8736,20 +10278,23 @@ static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
         dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
-        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2,
+                     4 * k + 3);
         dync__fw_multiply(c, o, a, true, true);
     }
     dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
 }
 
-/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile before are multiplied. */
+/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile
+ * before are multiplied. */
 static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
     dync__tile_note(&c->t, "the other two: 64 queries each");
     dync__tile_label(&c->t, "CONSUME");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false),
+                  o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
     dync__fa_begin_rows(c, &s, &o);
     dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
     dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
@@ -8763,8 +10308,8 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     dync__ptx_line(p, "mov.u32 %%parity, 0");
     dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
     dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
-    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");       /* stage 0 still */
-    for (int turn = 0; turn < 2; turn++) {                   /* the first tile, the others */
+    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity"); /* stage 0 still */
+    for (int turn = 0; turn < 2; turn++) {             /* the first tile, the others */
         if (turn) dync__tile_label(&c->t, "KEYS");
         dync__fw_scores(c, &s, stage_bytes[1]);
         if (turn) dync__fw_values(c, &o, stage_bytes[2]);
@@ -8790,26 +10335,34 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     dync__fa_outputs(c, &o);
 }
 
-/* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for this call or device. */
+/* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for
+ * this call or device. */
 DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
 {
     dync__ptx *p = &c->t.p;
     static const char *const words[] = {"%stage", "%parity", "%full", "%to"};
-    int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3], bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_v};
+    int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3],
+        bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e,
+                    DYNC__FW_KEYS * 128 * boxes_v};
     char name[16];
-    if (!c->mma || c->E > 128 || c->V > 128 || c->L <= 64 || !dync__cuda_takes(device, "sm_90a", 80)) return false;
-    if (!dync__fw_map(c, 0, c->q, DYNC__FW_ROWS) || !dync__fw_map(c, 1, c->k, DYNC__FW_KEYS) || !dync__fw_map(c, 2, c->v, DYNC__FW_KEYS)) return false;
+    if (!c->mma || c->E > 128 || c->V > 128 || c->L <= 64 ||
+        !dync__cuda_takes(device, "sm_90a", 80))
+        return false;
+    if (!dync__fw_map(c, 0, c->q, DYNC__FW_ROWS) || !dync__fw_map(c, 1, c->k, DYNC__FW_KEYS) ||
+        !dync__fw_map(c, 2, c->v, DYNC__FW_KEYS))
+        return false;
     c->t.target = "sm_90a";
     c->t.out.n_maps = 3;
     c->threads = DYNC__FW_THREADS;
     c->mt = 1;
     c->rows = DYNC__FW_ROWS;
     c->cols = DYNC__FW_KEYS;
-    for (int i = 0; i < 3; i++) at[i] = dync__tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
+    for (int i = 0; i < 3; i++)
+        at[i] = dync__tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
     int bars = dync__tile_shared(&c->t, DYNC__FW_BARS, 8);
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
-    dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64");             /* warps 4 to 11 have the rows */
+    dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64"); /* warps 4 to 11 have the rows */
     dync__ptx_line(p, "sub.s32 %%row, %%row, 64");
     for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
     dync__ptx_reg(p, "pred", "%wrap");
@@ -8825,8 +10378,10 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
     dync__tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
     dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
     for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
-        bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) || 8 * i >= DYNC__FW_V_EMPTY;
-        dync__ptx_line(p, "@%%one mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i, empty ? 2 : 1);
+        bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) ||
+                     8 * i >= DYNC__FW_V_EMPTY;
+        dync__ptx_line(p, "@%%one mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
+                       empty ? 2 : 1);
     }
     dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
     dync__tile_barrier(&c->t);
@@ -8839,27 +10394,40 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
     dync__fw_producer(c, at, bytes);
     dync__fw_consumers(c, at, bytes);
     dync__tile_label(&c->t, "DONE");
-    dync__tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
-    for (int i = 0; i < 3; i++) c->t.out.check[c->t.out.n_checks++] = (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
+    dync__tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1,
+                     c->threads);
+    for (int i = 0; i < 3; i++)
+        c->t.out.check[c->t.out.n_checks++] =
+            (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
     return true;
 }
 
 /* ==== cuda/attention.c ============================================================================= */
-/* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its gradients. After attention_tile.c, before calls.c.
+/* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its
+ * gradients. After attention_tile.c, before calls.c.
  *
- *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of exponentials below it and the weighted
- *              values, rescaled when a maximum of the warp moves. Keeps what the CPU's kernel keeps: the logarithm of the sum.
- *              Few queries and many keys (decoding): the keys are cut over blocks, and a second launch joins their sums in order. Heads that
- *              share keys and values (stride 0) are rows of one tile.
- *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and
- *              walk over queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a fixed order.
- *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would not fit together.
- * Exponentials are powers of two: factors of log2 e are part of the scale. Tiles that the diagonal hides are not visited; edges and masks are
- * looked at only where there are any. Each text comes for memory on 16-byte boundaries (cp.async) and for any.
- * Sources: Milakov & Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
+ *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of
+ * exponentials below it and the weighted values, rescaled when a maximum of the warp moves. Keeps
+ * what the CPU's kernel keeps: the logarithm of the sum. Few queries and many keys (decoding): the
+ * keys are cut over blocks, and a second launch joins their sums in order. Heads that share keys
+ * and values (stride 0) are rows of one tile. backward   first {log of the sum, output . gradient}
+ * of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and walk over
+ * queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a
+ * fixed order. Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
+ * not fit together. Exponentials are powers of two: factors of log2 e are part of the scale. Tiles
+ * that the diagonal hides are not visited; edges and masks are looked at only where there are any.
+ * Each text comes for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov &
+ * Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691.
+ */
 
 static const double dync__fa_log2e = 1.4426950408889634074;
-enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
+enum {
+    DYNC__FA_GQ = 1,
+    DYNC__FA_GK = 2,
+    DYNC__FA_GV = 4,
+    DYNC__FA_SHARED = 99 * 1024,
+    DYNC__FA_WIDEST = 256
+};
 
 static void dync__fa_drop(dync__layout *lay, int d)
 {
@@ -8869,14 +10437,17 @@ static void dync__fa_drop(dync__layout *lay, int d)
     }
 }
 
-/* Batch dims over which keys and values are the same become rows, the last ones first: where few rows are there, and memory goes on evenly. */
+/* Batch dims over which keys and values are the same become rows, the last ones first: where few
+ * rows are there, and memory goes on evenly. */
 static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
 {
     for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
         int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
         if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
         for (int i = 0; i < call->n; i++)
-            if (i != 1 && i != 2 && rows > 1 && shared > 1 && o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1]) return;
+            if (i != 1 && i != 2 && rows > 1 && shared > 1 &&
+                o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1])
+                return;
         for (int i = 0; i < call->n; i++) {
             dync__layout *lay = &o[i].lay;
             if (i != 1 && i != 2) {
@@ -8919,22 +10490,28 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
 /* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
 static bool dync__fa_can(const dync__fa *c, int n)
 {
-    bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) && c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST &&
-              c->L < 1 << 30 && c->S < 1 << 30 && c->units < 1 << 24 && c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
+    bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) &&
+              c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST && c->L < 1 << 30 &&
+              c->S < 1 << 30 && c->units < 1 << 24 &&
+              c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
     for (int i = 0; i < n && ok; i++)
-        for (int d = c->n_batch; d < c->op[i].lay.ndim; d++) ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
+        for (int d = c->n_batch; d < c->op[i].lay.ndim; d++)
+            ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
     return ok;
 }
 
-/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is to be checked at the launch. */
+/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is
+ * to be checked at the launch. */
 static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
 {
     for (int i = 0; i < n; i++) {
         int64_t bytes = dync__dtype_info(o[i]->dtype)->bytes;
-        bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 && o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
+        bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 &&
+                  o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
         for (int d = 0; d <= c->n_batch; d++) ok &= o[i]->lay.stride[d] * bytes % 16 == 0;
         if (!ok) return false;
-        c->t.out.check[c->t.out.n_checks++] = (dync__ptx_check){(int)(o[i] - c->op), 16, o[i]->lay.offset * bytes};
+        c->t.out.check[c->t.out.n_checks++] =
+            (dync__ptx_check){(int)(o[i] - c->op), 16, o[i]->lay.offset * bytes};
     }
     return true;
 }
@@ -9008,15 +10585,22 @@ static const char *dync__fa_number(char *to, double x)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
-static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
+/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask
+ * scales them. */
+static bool dync__fa_raw(const dync__fa *c)
+{
+    return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL);
+}
 
-/* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus numbers. keys: rows are keys. */
+/* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus
+ * numbers. keys: rows are keys. */
 static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys)
 {
     dync__ptx *p = &c->t.p;
     const dync__operand *m = c->mask;
-    int64_t bytes = dync__dtype_info(m->dtype)->bytes, by_row = m->lay.stride[c->n_batch + keys] * bytes, by_column = m->lay.stride[c->n_batch + !keys] * bytes;
+    int64_t bytes = dync__dtype_info(m->dtype)->bytes,
+            by_row = m->lay.stride[c->n_batch + keys] * bytes,
+            by_column = m->lay.stride[c->n_batch + !keys] * bytes;
     char reg[24], number[24], guard[32], factor[24];
     dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
     dync__ptx_line(p, "mad.lo.s64 %%here, %%wide, %lld, %%mask", (long long)by_row);
@@ -9026,9 +10610,13 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
         for (int j = 0; j < s->cols; j++) {
             const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
             dync__fa_reg(c, s, i, j, reg);
-            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)((keys ? c->S : c->L) - dync__fa_row(c, i)));
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %%col, %lld, %s", is, (long long)((keys ? c->L : c->S) - dync__fa_col(c, s, j)), is);
-            dync__ptx_line(p, "add.s64 %s, %%here, %lld", at, (long long)(dync__fa_row(c, i) * by_row + dync__fa_col(c, s, j) * by_column));
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                           (long long)((keys ? c->S : c->L) - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%col, %lld, %s", is,
+                           (long long)((keys ? c->L : c->S) - dync__fa_col(c, s, j)), is);
+            dync__ptx_line(
+                p, "add.s64 %s, %%here, %lld", at,
+                (long long)(dync__fa_row(c, i) * by_row + dync__fa_col(c, s, j) * by_column));
             dync__format(guard, sizeof guard, "@%s ", is);
             if (m->dtype == DYNC_BOOL) {
                 const char *seen = dync__ptx_temp(p, "b32");
@@ -9047,13 +10635,16 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
                     dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
                     dync__ptx_widen(p, m->dtype, add, half);
                 }
-                dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add, dync__fa_number(number, dync__fa_log2e));
-                dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, dync__fa_number(factor, c->scale * dync__fa_log2e), add);
+                dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add,
+                               dync__fa_number(number, dync__fa_log2e));
+                dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg,
+                               dync__fa_number(factor, c->scale * dync__fa_log2e), add);
             }
         }
 }
 
-/* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
+/* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the
+ * diagonal. Sets %col. */
 DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip)
 {
     dync__ptx *p = &c->t.p;
@@ -9062,12 +10653,16 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
     dync__ptx_line(p, "add.s32 %%col, %%j, %%cb");
     if (!dync__fa_raw(c) && !(c->mask && c->mask->dtype != DYNC_BOOL))
         for (int i = 0; i < s->rows * s->cols; i++)
-            dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i, dync__fa_number(number, c->scale * dync__fa_log2e));
+            dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i,
+                           dync__fa_number(number, c->scale * dync__fa_log2e));
     if (c->mask) dync__fa_mask_operand(c, s, keys);
     if (!tail && !c->causal) return;
     dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "i0" : "j", keys ? "j" : "i0");
-    dync__ptx_line(p, "setp.gt.s32 %%inside, %%edge, %d", c->causal ? -(keys ? c->rows : c->cols) + 1 : 1 << 30);
-    if (tail) dync__ptx_line(p, "setp.gt.or.s32 %%inside, %%j, %lld, %%inside", (long long)(c->S - c->cols));
+    dync__ptx_line(p, "setp.gt.s32 %%inside, %%edge, %d",
+                   c->causal ? -(keys ? c->rows : c->cols) + 1 : 1 << 30);
+    if (tail)
+        dync__ptx_line(p, "setp.gt.or.s32 %%inside, %%j, %lld, %%inside",
+                       (long long)(c->S - c->cols));
     dync__ptx_line(p, "not.pred %%inside, %%inside");
     dync__ptx_line(p, "@%%inside bra %s", skip);
     dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "row" : "col", keys ? "col" : "row");
@@ -9076,8 +10671,13 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
             int row = dync__fa_row(c, i), column = dync__fa_col(c, s, j);
             const char *hidden = dync__ptx_temp(p, "pred");
             dync__fa_reg(c, s, i, j, reg);
-            if (c->causal) dync__ptx_line(p, "setp.gt.s32 %s, %%edge, %d", hidden, keys ? column - row : row - column);
-            if (tail) dync__ptx_line(p, "setp.ge.%ss32 %s, %%col, %lld%s%s", c->causal ? "or." : "", hidden, (long long)(c->S - column), c->causal ? ", " : "", c->causal ? hidden : "");
+            if (c->causal)
+                dync__ptx_line(p, "setp.gt.s32 %s, %%edge, %d", hidden,
+                               keys ? column - row : row - column);
+            if (tail)
+                dync__ptx_line(p, "setp.ge.%ss32 %s, %%col, %lld%s%s", c->causal ? "or." : "",
+                               hidden, (long long)(c->S - column), c->causal ? ", " : "",
+                               c->causal ? hidden : "");
             dync__ptx_line(p, "selp.f32 %s, 0fff800000, %s, %s", reg, reg, hidden);
         }
     dync__tile_label(&c->t, "%s", skip);
@@ -9085,14 +10685,18 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
 
 DYNC__FN void dync__fa_mask_regs(dync__fa *c)
 {
-    static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
-                                           {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
-    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
+    static const char *const names[][2] = {
+        {"s32", "%j"},    {"s32", "%jn"},      {"s32", "%jend"},  {"s32", "%col"},
+        {"s32", "%edge"}, {"pred", "%inside"}, {"pred", "%more"}, {"s64", "%wide"},
+        {"s64", "%here"}, {"pred", "%moved"},  {"pred", "%none"}};
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++)
+        dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
+/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to
+ * be multiplied by, %moved whether any has to be. */
 DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
 {
     dync__ptx *p = &c->t.p;
@@ -9100,12 +10704,14 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "mov.f32 %%top%d, %s", i, dync__fa_reg(c, s, i, 0, reg));
-        for (int j = 1; j < s->cols; j++) dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %s", i, i, dync__fa_reg(c, s, i, j, reg));
+        for (int j = 1; j < s->cols; j++)
+            dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %s", i, i, dync__fa_reg(c, s, i, j, reg));
     }
     dync__fa_across(c, "max", "%top", s->rows);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %%m%d", i, i, i);
-        dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i, i ? ", %moved" : "");
+        dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i,
+                       i ? ", %moved" : "");
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
         /* a row that has seen nothing yet */
         dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);
@@ -9154,11 +10760,13 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
     dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
     dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)step);
     for (int i = 0; i < o->rows; i++) {
-        const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64"), *x = dync__ptx_temp(p, "f32");
+        const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64"),
+                   *x = dync__ptx_temp(p, "f32");
         dync__ptx_line(p, "lg2.approx.f32 %s, %%sum%d", x, i);
         dync__ptx_line(p, "fma.rn.f32 %%m%d, %%m%d, %s, %s", i, i, factor, x);
         dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, ln2);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
         dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
         dync__ptx_line(p, "add.s64 %s, %%log, %lld", at, (long long)(dync__fa_row(c, i) * step));
         dync__ptx_line(p, "@%s st.global.f32 [%s], %%m%d", is, at, i);
@@ -9195,9 +10803,13 @@ DYNC__FN void dync__fa_last_key(dync__fa *c)
 }
 
 /* ---- keys cut over blocks
- * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and query, then the values weighted by these. */
+ * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and
+ * query, then the values weighted by these. */
 
-static int64_t dync__fa_pairs_bytes(const dync__fa *c) { return (c->splits * c->units * c->L * 8 + 15) / 16 * 16; }
+static int64_t dync__fa_pairs_bytes(const dync__fa *c)
+{
+    return (c->splits * c->units * c->L * 8 + 15) / 16 * 16;
+}
 static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
 
 static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
@@ -9214,18 +10826,22 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
     dync__fa_across(c, "add.rn", "%sum", o->rows);
-    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit", (long long)c->units);
+    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
+                   (long long)c->units);
     dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
     dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
     for (int i = 0; i < o->rows; i++) {
         const char *is = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
         dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
-        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is, dync__fa_row(c, i) * 8, i, i);
+        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is,
+                       dync__fa_row(c, i) * 8, i, i);
     }
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%split");
-    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp, (long long)(c->units * c->L * c->V * 4), temp);
+    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp,
+                   (long long)(c->units * c->L * c->V * 4), temp);
     dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
     dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
 }
@@ -9263,7 +10879,7 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra MOST");
-    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000");     /* nothing is seen */
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000"); /* nothing is seen */
     dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
     dync__ptx_line(p, "mov.b32 %%sum, 0");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
@@ -9297,14 +10913,17 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "setp.eq.u32 %%more, %%thr, 0");
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%row");
     dync__fa_base(c, "%log", lse, 4);
-    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)(lse->lay.stride[c->n_batch] * 4));
+    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log",
+                   (long long)(lse->lay.stride[c->n_batch] * 4));
     dync__ptx_line(p, "@%%more st.global.f32 [%%log], %%x");
     dync__ptx_line(p, "setp.eq.f32 %%more, %%sum, 0f00000000");
     dync__ptx_line(p, "div.rn.f32 %%sum, 0f3f800000, %%sum");
     dync__ptx_line(p, "selp.f32 %%sum, 0f00000000, %%sum, %%more");
-    int64_t bytes = dync__dtype_info(y->dtype)->bytes, column = y->lay.stride[c->n_batch + 1] * bytes;
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes,
+            column = y->lay.stride[c->n_batch + 1] * bytes;
     dync__fa_base(c, "%to", y, 3);
-    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)(y->lay.stride[c->n_batch] * bytes));
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to",
+                   (long long)(y->lay.stride[c->n_batch] * bytes));
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%thr");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)column);
     for (int i = 0; i < columns; i++) {
@@ -9318,10 +10937,13 @@ static void dync__fa_join(dync__fa *c)
     dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
 }
 
-/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four tiles of keys to each. */
+/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
+ * tiles of keys to each. */
 static void dync__fa_choose_splits(dync__fa *c, int units)
 {
-    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
+    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows),
+            splits =
+                DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
     c->splits = 1;
     if (c->causal || 2 * blocks > units || splits < 2) return;
     c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
@@ -9332,13 +10954,33 @@ static void dync__fa_forward_text(dync__fa *c)
 {
     dync__ptx *p = &c->t.p;
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
-    dync__fa_tile q = {.name = "q", .o = c->q, .buf = 0, .rows = c->rows, .width = wide_e, .limit = c->L, .columns = c->E};
-    dync__fa_tile k = {.name = "k", .o = c->k, .buf = 1, .rows = c->cols, .width = wide_e, .limit = c->S, .columns = c->E};
-    dync__fa_tile v = {.name = "v", .o = c->v, .buf = 2, .rows = c->cols, .width = wide_v, .limit = c->S, .columns = c->V};
+    dync__fa_tile q = {.name = "q",
+                       .o = c->q,
+                       .buf = 0,
+                       .rows = c->rows,
+                       .width = wide_e,
+                       .limit = c->L,
+                       .columns = c->E};
+    dync__fa_tile k = {.name = "k",
+                       .o = c->k,
+                       .buf = 1,
+                       .rows = c->cols,
+                       .width = wide_e,
+                       .limit = c->S,
+                       .columns = c->E};
+    dync__fa_tile v = {.name = "v",
+                       .o = c->v,
+                       .buf = 2,
+                       .rows = c->cols,
+                       .width = wide_v,
+                       .limit = c->S,
+                       .columns = c->V};
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
-    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0", (long long)c->chunk);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false),
+                  o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0",
+                   (long long)c->chunk);
     dync__fa_tile_begin(c, &q, "%i0");
     dync__fa_tile_begin(c, &k, "%j");
     dync__fa_tile_begin(c, &v, "%j");
@@ -9374,13 +11016,17 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_nn(c, &o, &v);
     dync__ptx_line(p, "mov.b32 %%j, %%jn");
     dync__ptx_line(p, "@%%more bra KEYS");
-    if (c->splits > 1) dync__fa_partials(c, &o);
-    else dync__fa_outputs(c, &o);
-    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention", c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
+    if (c->splits > 1)
+        dync__fa_partials(c, &o);
+    else
+        dync__fa_outputs(c, &o);
+    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
+                     c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
     if (c->splits > 1) dync__fa_join(c);
 }
 
-/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
+/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every
+ * multiprocessor. */
 static void dync__fa_forward_shape(dync__fa *c, int units)
 {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
@@ -9388,7 +11034,8 @@ static void dync__fa_forward_shape(dync__fa *c, int units)
     c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
-    if (c->mma && c->bytes == 4) c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
+    if (c->mma && c->bytes == 4)
+        c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
     if (c->mma) return;
     c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
 }
@@ -9403,7 +11050,9 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     dync__fa_forward_shape(&c, units);
     dync__fa_choose_splits(&c, units);
     int64_t splits = c.splits, chunk = c.chunk;
-    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0) return dync__fail_memory(0);
+    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(
+                           code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0)
+        return dync__fail_memory(0);
     static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
     for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
         bool vec = form > 0, tf32 = form == 2;
@@ -9429,27 +11078,40 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
+/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every
+ * query, dense. */
 static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
 {
     const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0}, log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
+    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0},
+                                         log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
     int rank = c->n_batch + 2;
     memcpy(extent, gy->lay.shape, (size_t)rank * sizeof *extent);
     for (int d = c->n_batch; d >= 0; n *= extent[d--]) {
         dense[d] = n;
         log[d] = lse->lay.stride[d];
     }
-    dync__kernel *k = dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
+    dync__kernel *k =
+        dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "attention"};
-    int g = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, gy->lay.offset, gy->lay.stride)), DYNC_F32);
-    int o = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, y->lay.offset, y->lay.stride)), DYNC_F32);
+    int g =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, gy->lay.offset, gy->lay.stride)),
+                      DYNC_F32);
+    int o =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, y->lay.offset, y->lay.stride)),
+                      DYNC_F32);
     int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, g, o, -1));
     b.section = 2;
-    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, lse->lay.offset, log));
+    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, lse->lay.offset, log));
     int none = dync__lb_op(&b, DYNC__P_eq, x, dync__lb_f(&b, DYNC_F32, -HUGE_VAL), -1);
-    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0), dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
+    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0),
+                    dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
     int out = dync__kernel_buf(k, to, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
     dync__lb_store(&b, out, dync__kernel_access(k, 0, dense), x);
     dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
@@ -9480,8 +11142,10 @@ static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
         const char *is = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "mov.b32 %%log%d, 0", i);
         dync__ptx_line(p, "mov.b32 %%dot%d, 0", i);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
-        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i, dync__fa_row(c, i) * 8);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i,
+                       dync__fa_row(c, i) * 8);
     }
 }
 
@@ -9513,16 +11177,21 @@ static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_t
     dync__tile_commit(&c->t);
 }
 
-/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores over the scale. */
-static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g, bool keys)
+/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
+ * over the scale. */
+static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g,
+                                bool keys)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], grad[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     for (int n = 0; n < s->rows * s->cols; n++) {
-        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols, pair = keys ? 0 : i;
+        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols,
+            pair = keys ? 0 : i;
         dync__fa_reg(c, s, i, j, reg);
-        if (keys && i == 0) dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]", dync__fa_col(c, s, j) * 8);
+        if (keys && i == 0)
+            dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]",
+                           dync__fa_col(c, s, j) * 8);
         const char *x = dync__ptx_temp(p, "f32");
         dync__ptx_line(p, "neg.f32 %s, %%log%d", x, pair);
         dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, factor, x);
@@ -9542,11 +11211,16 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     char scale[24];
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
     int64_t n_rows = keys ? c->S : c->L;
-    const dync__fa_tile of_q = {.name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
-    const dync__fa_tile of_k = {.name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
-    const dync__fa_tile of_v = {.name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
-    const dync__fa_tile of_g = {.name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
-    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k, b2 = keys ? of_g : of_v;
+    const dync__fa_tile of_q = {
+        .name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
+    const dync__fa_tile of_k = {
+        .name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
+    const dync__fa_tile of_v = {
+        .name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
+    const dync__fa_tile of_g = {
+        .name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
+    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k,
+                  b2 = keys ? of_g : of_v;
     dync__fa_place(c, n_rows, c->causal && !keys);
     dync__fa_mask_regs(c);
     dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), d = {0}, ge = {0}, gv = {0};
@@ -9565,8 +11239,10 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     } else {
         dync__ptx_line(p, "mov.b32 %%j, 0");
     }
-    if (keys) dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
-    else dync__fa_last_key(c);
+    if (keys)
+        dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
+    else
+        dync__fa_last_key(c);
     dync__fa_tile_begin(c, &a1, "%i0");
     dync__fa_tile_begin(c, &b1, "%j");
     dync__fa_reader(c, &a1, 'a');
@@ -9618,20 +11294,26 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     dync__ptx_line(p, "@%%more bra STEP");
     dync__tile_label(&c->t, "DONE");
     dync__tile_wait(&c->t, 0);
-    if (ge.cols) dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale), false, n_rows);
+    if (ge.cols)
+        dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
+                       false, n_rows);
     if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
-    dync__tile_entry(&c->t, keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv" : "attention_gq", c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1,
-                     c->threads);
+    dync__tile_entry(&c->t,
+                     keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv"
+                          : "attention_gq",
+                     c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
 
 /* Bytes of shared memory of a kernel over such tiles. */
 static int dync__fa_backward_bytes(const dync__fa *c, bool twice)
 {
     int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
-    return (c->rows + c->cols * (twice ? 2 : 1)) * both + (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
+    return (c->rows + c->cols * (twice ? 2 : 1)) * both +
+           (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
 }
 
-/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones arrive meanwhile. */
+/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones
+ * arrive meanwhile. */
 static bool dync__fa_backward_shape(dync__fa *c)
 {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
@@ -9642,7 +11324,9 @@ static bool dync__fa_backward_shape(dync__fa *c)
         c->cols = width <= 64 ? 64 : width <= 128 ? 32 : 16;
         return dync__fa_backward_bytes(c, true) <= DYNC__FA_SHARED;
     }
-    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32; dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;) c->rows = c->cols /= 2;
+    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32;
+         dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;)
+        c->rows = c->cols /= 2;
     if (c->rows == 64) c->threads = 256;
     return false;
 }
@@ -9654,9 +11338,12 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
     dync__fa_open(&c, call, true, false);
     if (!dync__fa_can(&c, 9)) return dync__fa_plain_grad(code, call);
     int n = call->n, n_kernels = c.mma && DYNC__MAX(c.E, c.V) > 128 ? 3 : 2;
-    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV}, {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
+    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV},
+                                   {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
     for (int i = 0; i < n; i++) buf[i] = i;
-    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 || !dync__fa_pairs(code, &c, buf[n])) return DYNC_ERR_MEMORY;
+    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 ||
+        !dync__fa_pairs(code, &c, buf[n]))
+        return DYNC_ERR_MEMORY;
     for (int kernel = 0; kernel < n_kernels; kernel++)
         for (int vec = 0; vec < 2; vec++) {
             dync__fa_open(&c, call, true, vec);
@@ -9669,12 +11356,14 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
             }
             bool twice = dync__fa_backward_shape(&c);
             dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
-            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf)) return DYNC_ERR_MEMORY;
+            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf))
+                return DYNC_ERR_MEMORY;
         }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call,
+                                               bool *done)
 {
     *done = true;
     if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
@@ -9684,28 +11373,33 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
 }
 
 /* ==== cuda/recurrent.c ============================================================================= */
-/* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU. After attention.c, before calls.c; the kernel call
- * is kernel/recurrent.c's, with the same things kept for backward.
+/* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU.
+ * After attention.c, before calls.c; the kernel call is kernel/recurrent.c's, with the same things
+ * kept for backward.
  *
- *   block   where the weights are small a block has some rows of the batch and goes through all steps by itself: states in shared memory,
- *           weights there too if they fit, else read from the cache
- *   step    else a launch a step: a block has some units of some rows; states go by way of memory, by the parity of the step
- * A thread has one unit of `rb` rows: its products with the state, its gates, its state; what all threads need of a step (forward the states,
- * backward the gates' gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k.
- * Backward a step begins with the product of the step before it in time; one more product ends the layer. */
+ *   block   where the weights are small a block has some rows of the batch and goes through all
+ * steps by itself: states in shared memory, weights there too if they fit, else read from the cache
+ *   step    else a launch a step: a block has some units of some rows; states go by way of memory,
+ * by the parity of the step A thread has one unit of `rb` rows: its products with the state, its
+ * gates, its state; what all threads need of a step (forward the states, backward the gates'
+ * gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a
+ * 16-byte load per k. Backward a step begins with the product of the step before it in time; one
+ * more product ends the layer. */
 
 typedef struct dync__ru {
     dync__tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
-    int gates, pack, type, bytes;        /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    int gates, pack, type,
+        bytes; /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
     const char *ty;
     int64_t L, N, H;
     bool reverse, grad, step;
-    int units, groups, rb, row;          /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
-    bool near;                           /* weights in shared memory */
-    int state, weights, n;               /* offsets in shared memory; values so far */
-    int temp[4];                         /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    int units, groups, rb, row; /* of a block: units side by side, groups of rb rows; row: elements
+                                   of one in what is shared */
+    bool near;                  /* weights in shared memory */
+    int state, weights, n;      /* offsets in shared memory; values so far */
+    int temp[4]; /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
 } dync__ru;
 
 /* ---- values: registers %v<n> ----------------------------------------------------------------- */
@@ -9718,8 +11412,10 @@ static int dync__ru_new(dync__ru *u)
 static int dync__ru_op(dync__ru *u, const char *op, int a, int b)
 {
     int v = dync__ru_new(u);
-    if (b < 0) dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d", op, u->ty, v, a);
-    else dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d, %%v%d", op, u->ty, v, a, b);
+    if (b < 0)
+        dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d", op, u->ty, v, a);
+    else
+        dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d, %%v%d", op, u->ty, v, a, b);
     return v;
 }
 static int dync__ru_add(dync__ru *u, int a, int b) { return dync__ru_op(u, "add.rn", a, b); }
@@ -9750,18 +11446,22 @@ static int dync__ru_where(dync__ru *u, const char *how, int a, int b, int x, int
     return v;
 }
 
-/* 2^x. F64: x = n + r, a polynomial in r, n into the exponent; far beyond the ends of its range 0 and infinity come by themselves. */
+/* 2^x. F64: x = n + r, a polynomial in r, n into the exponent; far beyond the ends of its range 0
+ * and infinity come by themselves. */
 static int dync__ru_exp2(dync__ru *u, int x)
 {
     dync__ptx *p = &u->t.p;
     if (u->type == DYNC_F32) return dync__ru_op(u, "ex2.approx.ftz", x, -1);
     double term = 1;
-    int most = dync__ru_number(u, 1000), least = dync__ru_number(u, -1000), y = dync__ru_where(u, "gt", x, most, most, x);
+    int most = dync__ru_number(u, 1000), least = dync__ru_number(u, -1000),
+        y = dync__ru_where(u, "gt", x, most, most, x);
     y = dync__ru_where(u, "lt", y, least, least, y);
     int n = dync__ru_op(u, "cvt.rni.f64", y, -1), r = dync__ru_sub(u, y, n), sum = -1;
     double factor[14];
     for (int k = 0; k < 14; k++, term *= 0.69314718055994530942 / k) factor[k] = term;
-    for (int k = 13; k >= 0; k--) sum = sum < 0 ? dync__ru_number(u, factor[k]) : dync__ru_fma(u, sum, r, dync__ru_number(u, factor[k]));
+    for (int k = 13; k >= 0; k--)
+        sum = sum < 0 ? dync__ru_number(u, factor[k])
+                      : dync__ru_fma(u, sum, r, dync__ru_number(u, factor[k]));
     const char *i = dync__ptx_temp(p, "s32"), *zero = dync__ptx_temp(p, "b32");
     int scale = dync__ru_new(u);
     dync__ptx_line(p, "cvt.rni.s32.f64 %s, %%v%d", i, n);
@@ -9776,25 +11476,31 @@ static int dync__ru_over(dync__ru *u, int a, int b) { return dync__ru_op(u, "div
 
 static int dync__ru_sigmoid(dync__ru *u, int x)
 {
-    int one = dync__ru_number(u, 1), e = dync__ru_exp2(u, dync__ru_mul(u, x, dync__ru_number(u, -1.4426950408889634074)));
+    int one = dync__ru_number(u, 1),
+        e = dync__ru_exp2(u, dync__ru_mul(u, x, dync__ru_number(u, -1.4426950408889634074)));
     return dync__ru_over(u, one, dync__ru_add(u, one, e));
 }
 
-/* Near 0 a polynomial (Cephes, Moshier) or, in F64, a continued fraction, which keep the relative error small; else 1 - 2 / (e^2|x| + 1). */
+/* Near 0 a polynomial (Cephes, Moshier) or, in F64, a continued fraction, which keep the relative
+ * error small; else 1 - 2 / (e^2|x| + 1). */
 static int dync__ru_tanh(dync__ru *u, int x)
 {
-    static const double small[5] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
-    int one = dync__ru_number(u, 1), two = dync__ru_number(u, 2), size = dync__ru_op(u, "abs", x, -1), square = dync__ru_mul(u, x, x), near;
+    static const double small[5] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                                    1.33314422036e-1, -3.33332819422e-1};
+    int one = dync__ru_number(u, 1), two = dync__ru_number(u, 2),
+        size = dync__ru_op(u, "abs", x, -1), square = dync__ru_mul(u, x, x), near;
     int e = dync__ru_exp2(u, dync__ru_mul(u, size, dync__ru_number(u, 2 * 1.4426950408889634074)));
     int far = dync__ru_sub(u, one, dync__ru_over(u, two, dync__ru_add(u, e, one)));
     far = dync__ru_where(u, "lt", x, dync__ru_number(u, 0), dync__ru_op(u, "neg", far, -1), far);
     if (u->type == DYNC_F32) {
         near = dync__ru_number(u, small[0]);
-        for (int i = 1; i < 5; i++) near = dync__ru_fma(u, near, square, dync__ru_number(u, small[i]));
+        for (int i = 1; i < 5; i++)
+            near = dync__ru_fma(u, near, square, dync__ru_number(u, small[i]));
         near = dync__ru_fma(u, dync__ru_mul(u, near, square), x, x);
     } else {
         near = dync__ru_number(u, 19);
-        for (int m = 17; m > 0; m -= 2) near = dync__ru_add(u, dync__ru_number(u, m), dync__ru_over(u, square, near));
+        for (int m = 17; m > 0; m -= 2)
+            near = dync__ru_add(u, dync__ru_number(u, m), dync__ru_over(u, square, near));
         near = dync__ru_over(u, x, near);
     }
     return dync__ru_where(u, "lt", size, dync__ru_number(u, 0.625), near, far);
@@ -9807,14 +11513,16 @@ static const char *dync__ru_address(dync__ru *u, int role, const char *base, int
 {
     dync__ptx *p = &u->t.p;
     const dync__operand *o = u->at[role];
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = o->lay.stride[o->lay.ndim - 2] * bytes, column = o->lay.stride[o->lay.ndim - 1] * bytes;
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = o->lay.stride[o->lay.ndim - 2] * bytes,
+            column = o->lay.stride[o->lay.ndim - 1] * bytes;
     const char *at = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %s", at, r, (long long)row, base);
     dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %s", at, (long long)column, at);
     if (g) dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(g * u->H * column));
     return at;
 }
-static char *dync__ru_base(int role, char *name)             /* of the step; of an operand without steps: its own */
+static char *dync__ru_base(int role,
+                           char *name) /* of the step; of an operand without steps: its own */
 {
     dync__format(name, 16, "%%at%d", role);
     return name;
@@ -9841,7 +11549,8 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
 static int dync__ru_get(dync__ru *u, int role, int r, int g)
 {
     char base[16];
-    return dync__ru_load(u, u->at[role]->dtype, dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
+    return dync__ru_load(u, u->at[role]->dtype,
+                         dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
 }
 static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
 {
@@ -9853,17 +11562,25 @@ static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
     dync__tile_store(&u->t, u->at[role]->dtype, at, name, guard);
 }
 
-/* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first> ... */
-static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n, const char *from, int64_t at)
+/* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first>
+ * ... */
+static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n,
+                          const char *from, int64_t at)
 {
     dync__ptx *p = &u->t.p;
     int each = 16 / u->bytes;
     for (int i = 0; i < n; i += n % each ? 1 : each) {
         long long place = (long long)(at + i * u->bytes);
-        if (n % each) dync__ptx_line(p, "ld.%s.%s %s%d, [%s+%lld]", space, u->ty, prefix, first + i, from, place);
-        else if (each == 2) dync__ptx_line(p, "ld.%s.v2.f64 {%s%d, %s%d}, [%s+%lld]", space, prefix, first + i, prefix, first + i + 1, from, place);
-        else dync__ptx_line(p, "ld.%s.v4.f32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", space, prefix, first + i, prefix, first + i + 1, prefix, first + i + 2, prefix,
-                            first + i + 3, from, place);
+        if (n % each)
+            dync__ptx_line(p, "ld.%s.%s %s%d, [%s+%lld]", space, u->ty, prefix, first + i, from,
+                           place);
+        else if (each == 2)
+            dync__ptx_line(p, "ld.%s.v2.f64 {%s%d, %s%d}, [%s+%lld]", space, prefix, first + i,
+                           prefix, first + i + 1, from, place);
+        else
+            dync__ptx_line(p, "ld.%s.v4.f32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", space, prefix,
+                           first + i, prefix, first + i + 1, prefix, first + i + 2, prefix,
+                           first + i + 3, from, place);
     }
 }
 
@@ -9874,12 +11591,18 @@ static void dync__ru_product_part(dync__ru *u, int first, int k)
 {
     dync__ptx *p = &u->t.p;
     int shared = u->grad ? u->pack : 1;
-    for (int r = 0; r < u->rb; r++) dync__ru_many(u, "shared", "%s", r * 4 * u->pack, k * shared, "%hp", (int64_t)(r * u->row + first * shared) * u->bytes);
-    for (int i = 0; i < k; i++) dync__ru_many(u, u->near ? "shared" : "global", "%w", i * u->pack, u->pack, "%wp", (first + i) * u->H * u->pack * u->bytes);
+    for (int r = 0; r < u->rb; r++)
+        dync__ru_many(u, "shared", "%s", r * 4 * u->pack, k * shared, "%hp",
+                      (int64_t)(r * u->row + first * shared) * u->bytes);
+    for (int i = 0; i < k; i++)
+        dync__ru_many(u, u->near ? "shared" : "global", "%w", i * u->pack, u->pack, "%wp",
+                      (first + i) * u->H * u->pack * u->bytes);
     for (int i = 0; i < k; i++)
         for (int g = 0; g < u->gates; g++)
             for (int r = 0; r < u->rb; r++)
-                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%w%d, %%s%d, %%acc%d", u->ty, g * u->rb + r, i * u->pack + g, r * 4 * u->pack + i * shared + (u->grad ? g : 0), g * u->rb + r);
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%w%d, %%s%d, %%acc%d", u->ty, g * u->rb + r,
+                               i * u->pack + g, r * 4 * u->pack + i * shared + (u->grad ? g : 0),
+                               g * u->rb + r);
 }
 
 static void dync__ru_product(dync__ru *u)
@@ -9887,7 +11610,9 @@ static void dync__ru_product(dync__ru *u)
     dync__ptx *p = &u->t.p;
     char label[24];
     int shared = u->grad ? u->pack : 1;
-    for (int i = 0; i < u->gates * u->rb; i++) dync__ptx_line(p, "mov.%s %%acc%d, %s", u->ty, i, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+    for (int i = 0; i < u->gates * u->rb; i++)
+        dync__ptx_line(p, "mov.%s %%acc%d, %s", u->ty, i,
+                       u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
     dync__ptx_line(p, "mov.b%d %%wp, %%wfirst", u->near ? 32 : 64);
     dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%turn");
@@ -9895,7 +11620,8 @@ static void dync__ru_product(dync__ru *u)
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
         dync__tile_label(&u->t, "%s", label);
         dync__ru_product_part(u, 0, 4);
-        dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64, (long long)(4 * u->H * u->pack * u->bytes));
+        dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64,
+                       (long long)(4 * u->H * u->pack * u->bytes));
         dync__ptx_line(p, "add.s32 %%hp, %%hp, %d", 4 * shared * u->bytes);
         dync__ptx_line(p, "sub.s32 %%left, %%left, 1");
         dync__ptx_line(p, "setp.gt.s32 %%more, %%left, 0");
@@ -9921,7 +11647,10 @@ static int dync__ru_state(dync__ru *u, char what, int r)
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%%c%d", u->ty, v, what, r);
     return v;
 }
-static void dync__ru_set_state(dync__ru *u, char what, int r, int v) { dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v); }
+static void dync__ru_set_state(dync__ru *u, char what, int r, int v)
+{
+    dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v);
+}
 
 static void dync__ru_cell(dync__ru *u, int r)
 {
@@ -9937,15 +11666,18 @@ static void dync__ru_cell(dync__ru *u, int r)
         if (u->gates != 3 || i < 2) gate[i] = dync__ru_add(u, gate[i], mine[i]);
     }
     if (u->gates == 4) {
-        for (int i = 0; i < 4; i++) gate[i] = i == 2 ? dync__ru_tanh(u, gate[i]) : dync__ru_sigmoid(u, gate[i]);
-        cell = dync__ru_fma(u, gate[1], dync__ru_state(u, 'c', r), dync__ru_mul(u, gate[0], gate[2]));
+        for (int i = 0; i < 4; i++)
+            gate[i] = i == 2 ? dync__ru_tanh(u, gate[i]) : dync__ru_sigmoid(u, gate[i]);
+        cell =
+            dync__ru_fma(u, gate[1], dync__ru_state(u, 'c', r), dync__ru_mul(u, gate[0], gate[2]));
         value = dync__ru_mul(u, gate[3], dync__ru_tanh(u, cell));
         dync__ru_set_state(u, 'c', r, cell);
     } else if (u->gates == 3) {
         gate[0] = dync__ru_sigmoid(u, gate[0]);
         gate[1] = dync__ru_sigmoid(u, gate[1]);
         gate[2] = dync__ru_tanh(u, dync__ru_fma(u, gate[0], mine[2], gate[2]));
-        value = dync__ru_fma(u, gate[1], dync__ru_sub(u, dync__ru_state(u, 'h', r), gate[2]), gate[2]);
+        value =
+            dync__ru_fma(u, gate[1], dync__ru_sub(u, dync__ru_state(u, 'h', r), gate[2]), gate[2]);
         cell = mine[2];
     } else {
         value = dync__ru_tanh(u, gate[0]);
@@ -9957,19 +11689,28 @@ static void dync__ru_cell(dync__ru *u, int r)
 }
 
 /* a (1 - a) d, and (1 - a a) d */
-static int dync__ru_sigmoid_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_mul(u, a, dync__ru_sub(u, dync__ru_number(u, 1), a)), d); }
-static int dync__ru_tanh_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_sub(u, dync__ru_number(u, 1), dync__ru_mul(u, a, a)), d); }
+static int dync__ru_sigmoid_grad(dync__ru *u, int a, int d)
+{
+    return dync__ru_mul(u, dync__ru_mul(u, a, dync__ru_sub(u, dync__ru_number(u, 1), a)), d);
+}
+static int dync__ru_tanh_grad(dync__ru *u, int a, int d)
+{
+    return dync__ru_mul(u, dync__ru_sub(u, dync__ru_number(u, 1), dync__ru_mul(u, a, a)), d);
+}
 
 /* The state before this step: c (LSTM) or h (GRU), at the start or of the step before. */
 static int dync__ru_before(dync__ru *u, int r)
 {
     dync__ptx *p = &u->t.p;
-    int start = u->gates == 4 ? DYNC__RNN_C0 : DYNC__RNN_H0, states = u->gates == 4 ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
+    int start = u->gates == 4 ? DYNC__RNN_C0 : DYNC__RNN_H0,
+        states = u->gates == 4 ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
     char base[16], first[40], other[40];
     const dync__operand *o = u->at[states];
     int64_t by = o->lay.stride[0] * dync__dtype_info(o->dtype)->bytes * (u->reverse ? 1 : -1);
-    dync__format(first, sizeof first, "%s", dync__ru_address(u, start, dync__ru_base(start, base), r, 0));
-    dync__format(other, sizeof other, "%s", dync__ru_address(u, states, dync__ru_base(states, base), r, 0));
+    dync__format(first, sizeof first, "%s",
+                 dync__ru_address(u, start, dync__ru_base(start, base), r, 0));
+    dync__format(other, sizeof other, "%s",
+                 dync__ru_address(u, states, dync__ru_base(states, base), r, 0));
     dync__ptx_line(p, "add.s64 %s, %s, %lld", other, other, (long long)by);
     dync__ptx_line(p, "selp.b64 %s, %s, %s, %%first", other, first, other);
     return dync__ru_load(u, o->dtype, other, r);
@@ -9980,10 +11721,12 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
 {
     int gate[4], g[4], d = dync__ru_state(u, 'h', r);
     if (u->at[DYNC__RNN_GOUT]) d = dync__ru_add(u, d, dync__ru_get(u, DYNC__RNN_GOUT, r, 0));
-    for (int i = 0; i < u->gates && u->gates > 1; i++) gate[i] = dync__ru_get(u, DYNC__RNN_GATES, r, i);
+    for (int i = 0; i < u->gates && u->gates > 1; i++)
+        gate[i] = dync__ru_get(u, DYNC__RNN_GATES, r, i);
     if (u->gates == 4) {
         int t = dync__ru_tanh(u, dync__ru_get(u, DYNC__RNN_CELLS, r, 0));
-        int e = dync__ru_add(u, dync__ru_state(u, 'c', r), dync__ru_tanh_grad(u, t, dync__ru_mul(u, d, gate[3])));
+        int e = dync__ru_add(u, dync__ru_state(u, 'c', r),
+                             dync__ru_tanh_grad(u, t, dync__ru_mul(u, d, gate[3])));
         g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, e, gate[2]));
         g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, e, dync__ru_before(u, r)));
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, e, gate[0]));
@@ -9992,8 +11735,10 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
     } else if (u->gates == 3) {
         int last = dync__ru_before(u, r), one = dync__ru_number(u, 1);
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, d, dync__ru_sub(u, one, gate[1])));
-        g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
-        g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
+        g[1] =
+            dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
+        g[0] = dync__ru_sigmoid_grad(u, gate[0],
+                                     dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
         /* goes on to the step before */
         dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));
     } else {
@@ -10002,8 +11747,12 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
     for (int i = 0; i < u->gates; i++) {
         dync__ru_put(u, DYNC__RNN_IN, r, i, g[i]);
         int v = u->gates == 3 && i == 2 ? dync__ru_mul(u, g[2], gate[0]) : g[i];
-        if (u->step) dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%%share%d+%d], %%v%d", r, u->ty, r, i * u->bytes, v);
-        else dync__ptx_line(&u->t.p, "@%%mine st.shared.%s [%%share+%d], %%v%d", u->ty, (r * u->row + i) * u->bytes, v);
+        if (u->step)
+            dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%%share%d+%d], %%v%d", r, u->ty, r,
+                           i * u->bytes, v);
+        else
+            dync__ptx_line(&u->t.p, "@%%mine st.shared.%s [%%share+%d], %%v%d", u->ty,
+                           (r * u->row + i) * u->bytes, v);
     }
 }
 
@@ -10022,8 +11771,10 @@ static void dync__ru_add_product(dync__ru *u, int r)
 static void dync__ru_begin(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
-    static const char *const names[][2] = {{"s64", "%time"}, {"s32", "%index"}, {"s32", "%left"}, {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"}, {"b32", "%hp"},
-                                           {"b32", "%turn"}, {"b32", "%share"}, {"pred", "%mine"}};
+    static const char *const names[][2] = {{"s64", "%time"},  {"s32", "%index"},  {"s32", "%left"},
+                                           {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"},
+                                           {"b32", "%hp"},    {"b32", "%turn"},   {"b32", "%share"},
+                                           {"pred", "%mine"}};
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
@@ -10055,9 +11806,11 @@ static void dync__ru_begin(dync__ru *u)
     int copy = u->groups * u->rb * u->row * u->bytes;
     u->state = dync__tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
     if (u->near) u->weights = dync__tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
-    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem", u->rb * u->row * u->bytes);
+    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
+                   u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
-    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst", (u->grad ? u->pack : 1) * u->bytes);
+    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
+                   (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%turn, 0");
@@ -10065,18 +11818,21 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
         dync__ptx_reg(p, "b32", "%wp");
-        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped, u->pack * u->bytes);
+        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
+                       u->pack * u->bytes);
         dync__ptx_line(p, "add.s32 %%wfirst, %%wfirst, %d", u->weights);
     } else {
         dync__tile_wide(&u->t, "%wp", NULL);
         dync__tile_wide(&u->t, "%wfirst", NULL);
-        dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes, u->temp[0]);
+        dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes,
+                       u->temp[0]);
     }
     for (int role = 0; role < DYNC__RNN_ROLES; role++) {
         const dync__operand *o = u->at[role];
         if (!o || o->lay.ndim == 1) continue;
         dync__ru_base(role, name);
-        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand), (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
+        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
+                       (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
     }
     if (u->at[DYNC__RNN_BIAS]) {
         const dync__operand *o = u->at[DYNC__RNN_BIAS];
@@ -10086,9 +11842,12 @@ static void dync__ru_begin(dync__ru *u)
             char value[16];
             dync__format(value, sizeof value, "%%bias%d", g);
             const char *at = dync__ptx_temp(p, "s64");
-            dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %%b%d", at, (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
-            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
-            dync__ptx_line(p, "mov.%s %s, %s", u->ty, value, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+            dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %%b%d", at,
+                           (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
+            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at,
+                           (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
+            dync__ptx_line(p, "mov.%s %s, %s", u->ty, value,
+                           u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
             dync__tile_load(&u->t, o->dtype, value, at, "@%mine ");
         }
     }
@@ -10102,7 +11861,8 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "mad.wide.s32 %%from, %%thr, %d, %%b%d", each, u->temp[0]);
     dync__tile_label(&u->t, "WEIGHTS");
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(bytes / each));
-    dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights, each);
+    dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights,
+                   each);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", threads);
     dync__ptx_line(p, "add.s32 %%to, %%to, %d", threads * each);
     dync__ptx_line(p, "add.s64 %%from, %%from, %d", threads * each);
@@ -10124,7 +11884,8 @@ static void dync__ru_at_step(dync__ru *u)
         int64_t bytes = o ? dync__dtype_info(o->dtype)->bytes : 0;
         if (!o || o->lay.ndim != 3) continue;
         dync__ru_base(role, name);
-        dync__ptx_line(p, "mad.lo.s64 %s, %%time, %lld, %%b%d", name, (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
+        dync__ptx_line(p, "mad.lo.s64 %s, %%time, %lld, %%b%d", name,
+                       (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
         dync__ptx_line(p, "add.s64 %s, %s, %lld", name, name, (long long)(o->lay.offset * bytes));
     }
 }
@@ -10132,7 +11893,8 @@ static void dync__ru_at_step(dync__ru *u)
 /* A state of row r from an operand [N, H], 0 where there is none; those of all rows to one. */
 static void dync__ru_take(dync__ru *u, char what, int r, int role)
 {
-    dync__ru_set_state(u, what, r, role >= 0 && u->at[role] ? dync__ru_get(u, role, r, 0) : dync__ru_number(u, 0));
+    dync__ru_set_state(
+        u, what, r, role >= 0 && u->at[role] ? dync__ru_get(u, role, r, 0) : dync__ru_number(u, 0));
 }
 static void dync__ru_leave(dync__ru *u, char what, int role)
 {
@@ -10148,7 +11910,9 @@ static void dync__ru_block_text(dync__ru *u)
     for (int r = 0; r < u->rb; r++) {
         dync__ru_take(u, 'h', r, u->grad ? -1 : DYNC__RNN_H0);
         dync__ru_take(u, 'c', r, u->grad ? DYNC__RNN_GC : DYNC__RNN_C0);
-        if (!u->grad) dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty, r * u->row * u->bytes - copy, r);
+        if (!u->grad)
+            dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty,
+                           r * u->row * u->bytes - copy, r);
     }
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "mov.b32 %%index, %lld", (long long)(u->grad ? u->L - 1 : 0));
@@ -10163,21 +11927,29 @@ static void dync__ru_block_text(dync__ru *u)
     if (u->grad) dync__tile_label(&u->t, "NONE");
     dync__ptx_line(p, "sub.s32 %%share, %%own, %%turn");
     for (int r = 0; r < u->rb; r++) {
-        if (u->grad) dync__ru_cell_grad(u, r);
-        else dync__ru_cell(u, r);
-        if (!u->grad) dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty, r * u->row * u->bytes, r);
+        if (u->grad)
+            dync__ru_cell_grad(u, r);
+        else
+            dync__ru_cell(u, r);
+        if (!u->grad)
+            dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty,
+                           r * u->row * u->bytes, r);
     }
     dync__ptx_line(p, "sub.s32 %%turn, %d, %%turn", copy);
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
-    if (u->grad) dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
-    else dync__ptx_line(p, "setp.lt.s32 %%more, %%index, %lld", (long long)u->L);
+    if (u->grad)
+        dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
+    else
+        dync__ptx_line(p, "setp.lt.s32 %%more, %%index, %lld", (long long)u->L);
     dync__ptx_line(p, "@%%more bra STEP");
     if (u->grad) dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1, u->units * u->groups);
+    dync__tile_entry(&u->t, u->call->row->name,
+                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
+                     u->units * u->groups);
 }
 
 /* A state of the thread's rows between launches, [N, H] at the register `base`. */
@@ -10187,8 +11959,10 @@ static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store)
         const char *at = dync__ptx_temp(&u->t.p, "s64");
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", at, r, (long long)u->H);
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %s, %d, %s", at, at, u->bytes, base);
-        if (store) dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
-        else dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
+        if (store)
+            dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
+        else
+            dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
     }
 }
 
@@ -10197,7 +11971,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
 {
     dync__ptx *p = &u->t.p;
     int rows = u->groups * u->rb;
-    static const char *const names[][2] = {{"u32", "%line"}, {"u32", "%place"}, {"s64", "%wide"}, {"s64", "%far"}};
+    static const char *const names[][2] = {
+        {"u32", "%line"}, {"u32", "%place"}, {"s64", "%wide"}, {"s64", "%far"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
     dync__ptx_reg(p, u->ty, "%value");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
@@ -10213,7 +11988,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__ptx_line(p, "mad.lo.s64 %%far, %%far, %d, %%read", u->bytes);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(rows * width));
     dync__ptx_line(p, "setp.lt.and.s32 %%skip, %%line, %lld, %%more", (long long)u->N);
-    dync__ptx_line(p, "mov.%s %%value, %s", u->ty, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+    dync__ptx_line(p, "mov.%s %%value, %s", u->ty,
+                   u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__ptx_line(p, "@%%skip ld.global.%s %%value, [%%far]", u->ty);
     dync__ptx_line(p, "@%%more st.shared.%s [%%hp+%d], %%value", u->ty, u->state);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", u->units * u->groups);
@@ -10221,7 +11997,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__tile_barrier(&u->t);
 }
 
-/* One step of some units of some rows: the launch has its number in the parameter behind the others. Backward there is one more, for the last product. */
+/* One step of some units of some rows: the launch has its number in the parameter behind the
+ * others. Backward there is one more, for the last product. */
 static void dync__ru_step_text(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
@@ -10232,9 +12009,11 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ptx_line(p, "ld.param.b64 %%launch, [p%d]", u->t.n_buffers + 1);
     dync__tile_wide(&u->t, "%odd", NULL);
     dync__ptx_line(p, "and.b64 %%odd, %%launch, 1");
-    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d", (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
+                   (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "xor.b64 %%odd, %%odd, 1");
-    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d", (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
+                   (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "cvt.s32.s64 %%index, %%launch");
     dync__tile_wide(&u->t, "%kept", NULL);
     dync__tile_wide(&u->t, "%cells", NULL);
@@ -10244,7 +12023,8 @@ static void dync__ru_step_text(dync__ru *u)
         dync__format(name, sizeof name, "%%share%d", r);
         dync__tile_wide(&u->t, name, NULL);
         dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", name, r, (long long)u->H);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name, (u->grad ? u->pack : 1) * u->bytes);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name,
+                       (u->grad ? u->pack : 1) * u->bytes);
         dync__ru_take(u, 'h', r, -1);
         dync__ru_take(u, 'c', r, -1);
     }
@@ -10265,11 +12045,15 @@ static void dync__ru_step_text(dync__ru *u)
     }
     dync__ru_at_step(u);
     for (int r = 0; r < u->rb; r++) {
-        if (u->grad) dync__ru_cell_grad(u, r);
-        else dync__ru_cell(u, r);
+        if (u->grad)
+            dync__ru_cell_grad(u, r);
+        else
+            dync__ru_cell(u, r);
     }
-    if (!u->grad) dync__ru_keep(u, 'h', "%write", true);
-    else if (u->gates == 3) dync__ru_keep(u, 'h', "%kept", true);
+    if (!u->grad)
+        dync__ru_keep(u, 'h', "%write", true);
+    else if (u->gates == 3)
+        dync__ru_keep(u, 'h', "%kept", true);
     if (u->gates == 4) dync__ru_keep(u, 'c', "%cells", true);
     if (!u->grad) dync__ptx_line(p, "setp.ne.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
     dync__ptx_line(p, u->grad ? "bra END" : "@%%skip bra END");
@@ -10278,7 +12062,9 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
     dync__tile_label(&u->t, "END");
     u->t.steps = u->grad ? u->L + 1 : u->L;
-    dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
+    dync__tile_entry(&u->t, u->call->row->name,
+                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
+                     (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -10291,13 +12077,18 @@ static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to)
     dync__kernel *k = dync__kernel_new(&code->arena, "rnn_state", 0, 2, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "rnn_layer"};
-    int v = o ? dync__lb_load(&b, dync__kernel_buf(k, (int)(o - u->call->operand), o->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, o->lay.offset, o->lay.stride))
+    int v = o ? dync__lb_load(&b,
+                              dync__kernel_buf(k, (int)(o - u->call->operand), o->dtype,
+                                               DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, o->lay.offset, o->lay.stride))
               : dync__lb_f(&b, u->type, 0);
-    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
+    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
 
-/* The weights as [k][unit][gate]: forward k is a state, backward a unit whose gates' gradients go to the state `unit`. */
+/* The weights as [k][unit][gate]: forward k is a state, backward a unit whose gates' gradients go
+ * to the state `unit`. */
 static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to)
 {
     const dync__operand *w = u->at[DYNC__RNN_W];
@@ -10306,12 +12097,16 @@ static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to)
     dync__kernel *k = dync__kernel_new(&code->arena, "rnn_weights", 0, 3, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "rnn_layer"};
-    int v = dync__lb_load(&b, dync__kernel_buf(k, (int)(w - u->call->operand), w->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, w->lay.offset, from));
-    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
+    int v = dync__lb_load(
+        &b, dync__kernel_buf(k, (int)(w - u->call->operand), w->dtype, DYNC__BUF_IN, -1, NULL),
+        dync__kernel_access(k, w->lay.offset, from));
+    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
 
-/* Blocks: few enough rows each that every multiprocessor has one, if there are that many rows; false: not even one row fits. */
+/* Blocks: few enough rows each that every multiprocessor has one, if there are that many rows;
+ * false: not even one row fits. */
 static bool dync__ru_shape(dync__ru *u, int multiprocessors)
 {
     enum { THREADS = 256, SHARED = 96 * 1024 };
@@ -10322,8 +12117,11 @@ static bool dync__ru_shape(dync__ru *u, int multiprocessors)
     if (u->step) slices = (u->H + u->units - 1) / u->units;
     u->row = (int)((u->H * (u->grad ? u->pack : 1) + 3) / 4 * 4);
     most = SHARED / ((int64_t)u->row * u->bytes * (u->step ? 1 : 2));
-    for (u->groups = 1; u->groups < THREADS / u->units && u->groups < u->N && (u->units * u->groups < 32 || slices * u->N > multiprocessors * u->groups);) u->groups *= 2;
-    for (u->rb = 1; u->rb < 4 && slices * u->N > 2 * multiprocessors * u->groups * u->rb;) u->rb *= 2;
+    for (u->groups = 1; u->groups < THREADS / u->units && u->groups < u->N &&
+                        (u->units * u->groups < 32 || slices * u->N > multiprocessors * u->groups);)
+        u->groups *= 2;
+    for (u->rb = 1; u->rb < 4 && slices * u->N > 2 * multiprocessors * u->groups * u->rb;)
+        u->rb *= 2;
     while (u->groups * u->rb > most && u->rb > 1) u->rb /= 2;
     while (u->groups * u->rb > most && u->groups > 1) u->groups /= 2;
     while (u->units * u->groups < 32) u->units *= 2;
@@ -10331,7 +12129,8 @@ static bool dync__ru_shape(dync__ru *u, int multiprocessors)
     return most >= 1;
 }
 
-DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call,
+                                               bool *done)
 {
     dync__ru u;
     int32_t buf[DYNC__KCALL_OPERANDS + 4];
@@ -10340,7 +12139,8 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     *done = false;
     if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
-    for (int i = 0; i < DYNC__RNN_ROLES; i++) u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
+    for (int i = 0; i < DYNC__RNN_ROLES; i++)
+        u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
     const dync__layout *out = &u.at[DYNC__RNN_OUT]->lay;
     u.gates = (int)call->attr[0];
     u.pack = u.gates == 3 ? 4 : u.gates;
@@ -10351,32 +12151,42 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     u.L = out->shape[0];
     u.N = out->shape[1];
     u.H = out->shape[2];
-    if (u.N > INT32_MAX / 2 || !dync__ru_shape(&u, dync__cuda_unit_of(code->device >> 8)->units)) return DYNC_OK;
+    if (u.N > INT32_MAX / 2 || !dync__ru_shape(&u, dync__cuda_unit_of(code->device >> 8)->units))
+        return DYNC_OK;
     *done = true;
-    int64_t states = u.N * u.H * u.bytes, size[4] = {u.H * u.H * u.pack * u.bytes, states * 2 * (u.grad ? u.pack : 1), states, states};
+    int64_t states = u.N * u.H * u.bytes,
+            size[4] = {u.H * u.H * u.pack * u.bytes, states * 2 * (u.grad ? u.pack : 1), states,
+                       states};
     int n = call->n, n_temps = u.step ? 4 : 1;
     for (int i = 0; i < n; i++) buf[i] = i;
     for (int i = 0; i < 4; i++) {
         u.temp[i] = n + DYNC__MIN(i, n_temps - 1);
-        if (i < n_temps && (buf[n + i] = dync__cuda_add_temp(code, size[i])) < 0) return DYNC_ERR_MEMORY;
+        if (i < n_temps && (buf[n + i] = dync__cuda_add_temp(code, size[i])) < 0)
+            return DYNC_ERR_MEMORY;
     }
     bool ok = dync__ru_weights(&u, code, buf[n]);
     if (u.step && !u.grad) ok = ok && dync__ru_copy(&u, code, DYNC__RNN_H0, buf[n + 1]);
-    if (u.step && u.gates == 4) ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
+    if (u.step && u.gates == 4)
+        ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
     if (!ok) return DYNC_ERR_MEMORY;
     dync__tile_begin(&u.t, n + n_temps);
-    if (u.step) dync__ru_step_text(&u);
-    else dync__ru_block_text(&u);
+    if (u.step)
+        dync__ru_step_text(&u);
+    else
+        dync__ru_block_text(&u);
     return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/sort.c ================================================================================== */
-/* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and order are kernel/sort.c's.
+/* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and
+ * order are kernel/sort.c's.
  *
- * An item is a key whose unsigned order is the dtype's, with the element's place below it: one 64-bit word for keys of 32 bits, else two. No two
- * items are equal, so any way to sort them is stable. Lines up to a tile are sorted in shared memory, several to a block where they are short
- * (bitonic sort: Batcher 1968). Longer ones are sorted tile by tile and merged, runs of twice the length each launch: a thread finds by
- * bisection where its piece of the result begins in both runs (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
+ * An item is a key whose unsigned order is the dtype's, with the element's place below it: one
+ * 64-bit word for keys of 32 bits, else two. No two items are equal, so any way to sort them is
+ * stable. Lines up to a tile are sorted in shared memory, several to a block where they are short
+ * (bitonic sort: Batcher 1968). Longer ones are sorted tile by tile and merged, runs of twice the
+ * length each launch: a thread finds by bisection where its piece of the result begins in both runs
+ * (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
 
 enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
 typedef struct dync__sk {
@@ -10384,10 +12194,14 @@ typedef struct dync__sk {
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
-    int64_t lines, length, tile, tiles;  /* tile: items sorted at a time, a power of two; tiles of a line */
+    int64_t lines, length, tile,
+        tiles; /* tile: items sorted at a time, a power of two; tiles of a line */
 } dync__sk;
 
-static long long dync__sk_step(const dync__sk *s, const dync__operand *o) { return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes); }
+static long long dync__sk_step(const dync__sk *s, const dync__operand *o)
+{
+    return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes);
+}
 
 /* A new register: address of the line's beginning; %line: b64. */
 static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer)
@@ -10399,15 +12213,25 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 }
 
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
-static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space, const char *name, const char *at)
+static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
+                          const char *name, const char *at)
 {
     char list[64];
-    if (s->words == 1) dync__format(list, sizeof list, "%s0", name);
-    else dync__format(list, sizeof list, "{%s0, %s1}", name, name);
-    if (store) dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2", at, list);
-    else dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2", list, at);
+    if (s->words == 1)
+        dync__format(list, sizeof list, "%s0", name);
+    else
+        dync__format(list, sizeof list, "{%s0, %s1}", name, name);
+    if (store)
+        dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2",
+                       at, list);
+    else
+        dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2",
+                       list, at);
 }
-static void dync__sk_item(dync__sk *s, const char *name) { dync__tile_regs(&s->t, "b64", name, s->words); }
+static void dync__sk_item(dync__sk *s, const char *name)
+{
+    dync__tile_regs(&s->t, "b64", name, s->words);
+}
 
 /* p = a before b */
 static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b)
@@ -10421,22 +12245,27 @@ static void dync__sk_before(dync__sk *s, const char *p, const char *a, const cha
     }
 }
 
-/* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds; else one behind all others. */
+/* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds;
+ * else one behind all others. */
 static void dync__sk_make(dync__sk *s, const char *at, const char *p)
 {
     dync__ptx *x = &s->t.p;
     bool wide = s->words == 2, real = s->compute == DYNC_F32 || s->compute == DYNC_F64;
-    const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000", *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
+    const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000",
+               *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
     char guard[24];
     dync__format(guard, sizeof guard, "@%s ", p);
-    if (s->x->dtype == DYNC_BOOL) dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
-    else dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
+    if (s->x->dtype == DYNC_BOOL)
+        dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
+    else
+        dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
         dync__ptx_line(x, "and.b%s %%size, %%key, %s", ty, rest);
-        dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty, wide ? "0x7ff0000000000000" : "0x7f800000");
+        dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty,
+                       wide ? "0x7ff0000000000000" : "0x7f800000");
         dync__ptx_line(x, "add.s%s %%key, %%size, %s", ty, sign);
         dync__ptx_line(x, "neg.s%s %%size, %%size", ty);
         dync__ptx_line(x, "add.s%s %%size, %%size, %s", ty, sign);
@@ -10460,9 +12289,14 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
 {
     dync__ptx *x = &s->t.p;
     int bytes = dync__dtype_info(s->x->dtype)->bytes;
-    const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"), *value = dync__ptx_temp(x, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32");
-    if (s->words == 2) dync__ptx_line(x, "mov.b64 %s, %s1", from, item);
-    else dync__ptx_line(x, "and.b64 %s, %s0, 0xffffffff", from, item);
+    const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"),
+               *value = dync__ptx_temp(x, bytes == 8   ? "b64"
+                                          : bytes == 2 ? "b16"
+                                                       : "b32");
+    if (s->words == 2)
+        dync__ptx_line(x, "mov.b64 %s, %s1", from, item);
+    else
+        dync__ptx_line(x, "and.b64 %s, %s0, 0xffffffff", from, item);
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%index", at, to, dync__sk_step(s, s->index));
     dync__ptx_line(x, "@%s st.global.b64 [%s], %s", p, at, from);
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%x", from, from, dync__sk_step(s, s->x));
@@ -10472,23 +12306,31 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
 
-/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch. */
+/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch.
+ */
 static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
 {
     dync__ptx *x = &s->t.p;
     dync__ptx_line(x, "mad.lo.s64 %%at, %%line, %lld, %s", (long long)s->length, place);
-    if (half) dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half, (long long)(s->lines * s->length));
+    if (half)
+        dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half,
+                       (long long)(s->lines * s->length));
     dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
 }
 
-/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted lines, or items in the scratch. */
+/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
+ * lines, or items in the scratch. */
 static void dync__sk_tiles(dync__sk *s)
 {
     dync__ptx *x = &s->t.p;
-    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS), several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
-    static const char *const names[][2] = {{"u32", "%sub"}, {"u32", "%me"}, {"u32", "%place"}, {"s32", "%slot"}, {"s32", "%other"}, {"s32", "%i"}, {"s32", "%j"}, {"s32", "%k"},
-                                           {"s32", "%mask"}, {"b64", "%at"}, {"b64", "%wide"}, {"pred", "%in"}, {"pred", "%more"}, {"pred", "%nan"}, {"pred", "%negative"},
-                                           {"pred", "%up"}, {"pred", "%swap"}, {"b64", "%line"}, {"pred", "%there"}, {"u32", "%first"}};
+    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
+        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
+    static const char *const names[][2] = {
+        {"u32", "%sub"},   {"u32", "%me"},   {"u32", "%place"},     {"s32", "%slot"},
+        {"s32", "%other"}, {"s32", "%i"},    {"s32", "%j"},         {"s32", "%k"},
+        {"s32", "%mask"},  {"b64", "%at"},   {"b64", "%wide"},      {"pred", "%in"},
+        {"pred", "%more"}, {"pred", "%nan"}, {"pred", "%negative"}, {"pred", "%up"},
+        {"pred", "%swap"}, {"b64", "%line"}, {"pred", "%there"},    {"u32", "%first"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(x, names[i][0], names[i][1]);
     dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%key");
     dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%size");
@@ -10515,7 +12357,8 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_line(s, "%values", s->values, 1);
         dync__sk_line(s, "%index", s->index, 2);
     }
-    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem", (long long)(s->tile * item));
+    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
+                   (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
     dync__tile_note(&s->t, "items");
     dync__ptx_line(x, "mov.b32 %%i, %%me");
@@ -10551,7 +12394,7 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_move(s, "", false, "shared", "%a", "%slot");
         dync__sk_move(s, "", false, "shared", "%c", "%other");
         dync__sk_before(s, "%swap", "%c", "%a");
-        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up");  /* in their order: nothing to do */
+        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
         dync__ptx_line(x, "not.pred %%swap, %%swap");
         dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
         dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
@@ -10583,7 +12426,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra STORE");
-    dync__tile_entry(&s->t, "sort", s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1, threads * several);
+    dync__tile_entry(&s->t, "sort",
+                     s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1,
+                     threads * several);
 }
 
 /* A thread's place: %line and %d, the first of its `each` items. */
@@ -10603,13 +12448,19 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx_line(x, "@%%in ret");
     dync__tile_scratch(&s->t);
 }
-static int64_t dync__sk_blocks(const dync__sk *s, int each) { return (s->lines * ((s->length + each - 1) / each) + 255) / 256; }
+static int64_t dync__sk_blocks(const dync__sk *s, int each)
+{
+    return (s->lines * ((s->length + each - 1) / each) + 255) / 256;
+}
 
-/* Merges pairs of runs; the number of the launch gives their length and which half of the scratch they are in. */
+/* Merges pairs of runs; the number of the launch gives their length and which half of the scratch
+ * they are in. */
 static void dync__sk_merge(dync__sk *s, int passes)
 {
     dync__ptx *x = &s->t.p;
-    static const char *const names[] = {"%pass", "%half", "%run", "%left", "%middle", "%right", "%low", "%high", "%i", "%j", "%diagonal", "%from", "%to", "%base"};
+    static const char *const names[] = {"%pass",     "%half", "%run",  "%left", "%middle",
+                                        "%right",    "%low",  "%high", "%i",    "%j",
+                                        "%diagonal", "%from", "%to",   "%base"};
     static const char *const preds[] = {"%more", "%mine", "%is"};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__tile_wide(&s->t, names[i], NULL);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(x, "pred", preds[i]);
@@ -10630,7 +12481,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "mov.b64 %%to, %%at");
     dync__ptx_line(x, "neg.s64 %%left, %%run");
     dync__ptx_line(x, "shl.b64 %%left, %%left, 1");
-    dync__ptx_line(x, "and.b64 %%left, %%left, %%d");        /* runs are powers of two */
+    dync__ptx_line(x, "and.b64 %%left, %%left, %%d"); /* runs are powers of two */
     dync__ptx_line(x, "add.s64 %%middle, %%left, %%run");
     dync__ptx_line(x, "add.s64 %%right, %%middle, %%run");
     dync__ptx_line(x, "min.s64 %%middle, %%middle, %lld", (long long)s->length);
@@ -10707,12 +12558,20 @@ static void dync__sk_gather(dync__sk *s, int passes)
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
 
-DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
-                                         const int32_t *buf)
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x,
+                                         const dync__operand *values, const dync__operand *places,
+                                         int dim, bool descending, const int32_t *buf)
 {
     int compute = dync__dtype_info(x->dtype)->compute;
-    dync__sk s = {.x = x, .values = values, .index = places, .dim = dim, .descending = descending, .compute = compute,
-                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1, .length = x->lay.shape[dim], .lines = 1};
+    dync__sk s = {.x = x,
+                  .values = values,
+                  .index = places,
+                  .dim = dim,
+                  .descending = descending,
+                  .compute = compute,
+                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1,
+                  .length = x->lay.shape[dim],
+                  .lines = 1};
     for (int d = 0; d < x->lay.ndim; d++)
         if (d != dim) s.lines *= x->lay.shape[d];
     if (s.lines * s.length == 0) return DYNC_OK;
@@ -10720,7 +12579,9 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
     for (s.tile = 1; s.tile < s.length && s.tile < most;) s.tile *= 2;
     s.tiles = (s.length + s.tile - 1) / s.tile;
     if (s.length > INT32_MAX || s.lines * s.tiles > INT32_MAX || dync__sk_blocks(&s, 1) > INT32_MAX)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "sort on a GPU: %lld lines of %lld elements are too many", (long long)s.lines, (long long)s.length);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "sort on a GPU: %lld lines of %lld elements are too many",
+                          (long long)s.lines, (long long)s.length);
     int passes = 0;
     while ((int64_t)1 << passes < s.tiles) passes++;
     dync__tile_begin(&s.t, 3);
@@ -10735,27 +12596,36 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call,
+                                          bool *done)
 {
     static const int32_t buf[] = {0, 1, 2};
     *done = call->row == dync__kernel_row(DYNC__K_sort);
     if (!*done) return DYNC_OK;
-    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2], (int)call->attr[0], call->attr[1] != 0, buf);
+    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
+                               (int)call->attr[0], call->attr[1] != 0, buf);
 }
 
 /* ==== cuda/scatter.c =============================================================================== */
 /* cuda/scatter.c: writes and additions to places given by an index. After sort.c, before calls.c.
  *
- *   writes     the last one in the order of the index wins: one launch leaves at every place the greatest number of those that write there (an
- *              atomic maximum), the next writes what has this number
- *   integers   atomic additions: their sum is the same in any order
- *   floats     the index is sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items: runs that begin
- *              in it go to their place, what goes on from the chunk before is left in the scratch, and a second launch adds that. The order of
- *              additions follows from the index and the sizes alone
- *   few        a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: one launch
- * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts are made for one set of sizes. */
+ *   writes     the last one in the order of the index wins: one launch leaves at every place the
+ * greatest number of those that write there (an atomic maximum), the next writes what has this
+ * number integers   atomic additions: their sum is the same in any order floats     the index is
+ * sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items:
+ * runs that begin in it go to their place, what goes on from the chunk before is left in the
+ * scratch, and a second launch adds that. The order of additions follows from the index and the
+ * sizes alone few        a thread owns the elements of a line whose place is p modulo P, and walks
+ * the line's whole index: one launch Half floats add up in f32, narrow integers in i32. Numbers
+ * that are no place are skipped. Texts are made for one set of sizes. */
 
-enum { DYNC__SCA_BLOCK = 256, DYNC__SCA_FEW = 512, DYNC__SCA_FEW_SET = 64, DYNC__SCA_AHEAD = 4, DYNC__SCA_CHUNK = 32 };
+enum {
+    DYNC__SCA_BLOCK = 256,
+    DYNC__SCA_FEW = 512,
+    DYNC__SCA_FEW_SET = 64,
+    DYNC__SCA_AHEAD = 4,
+    DYNC__SCA_CHUNK = 32
+};
 
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
 {
@@ -10765,32 +12635,38 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
     return n;
 }
 
-/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims but dim. */
+/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
+ * but dim. */
 typedef struct dync__sca {
     dync__tile t;
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim;
-    bool add, shared;                    /* shared: one index for all lines */
-    const int64_t *walked;               /* sizes of the lines' dims */
+    bool add, shared;      /* shared: one index for all lines */
+    const int64_t *walked; /* sizes of the lines' dims */
     int64_t count;
     double scale;
-    int64_t lines, size;                 /* size: places of a line */
+    int64_t lines, size; /* size: places of a line */
     int compute;
     const char *type;
 } dync__sca;
 
 static long long dync__sca_step(const dync__sca *s, const dync__operand *o)
 {
-    return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] * dync__dtype_info(o->dtype)->bytes);
+    return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] *
+                       dync__dtype_info(o->dtype)->bytes);
 }
-static bool dync__sca_is_float(const dync__sca *s) { return s->compute == DYNC_F32 || s->compute == DYNC_F64; }
+static bool dync__sca_is_float(const dync__sca *s)
+{
+    return s->compute == DYNC_F32 || s->compute == DYNC_F64;
+}
 
 /* %n: the thread's number; those from n on leave. */
 static void dync__sca_thread(dync__sca *s, int64_t n)
 {
     dync__ptx *p = &s->t.p;
-    static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"}, *const preds[] = {"%out", "%ok", "%more"};
+    static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"},
+                             *const preds[] = {"%out", "%ok", "%more"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     dync__ptx_line(p, "cvt.u64.u32 %%i, %%thr");
@@ -10800,7 +12676,8 @@ static void dync__sca_thread(dync__sca *s, int64_t n)
 }
 static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
 {
-    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1, DYNC__SCA_BLOCK);
+    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
+                     DYNC__SCA_BLOCK);
 }
 
 /* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
@@ -10816,8 +12693,10 @@ static void dync__sca_index(dync__sca *s)
 {
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pi, %%b0");
-    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
+    if (s->shared)
+        dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
+    else
+        dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
 
 /* %v = scale * %v */
@@ -10826,9 +12705,12 @@ static void dync__sca_scale(dync__sca *s, const char *v)
     dync__scalar scale;
     scale.i = (int64_t)s->scale;
     if (!(s->scale < 1 || s->scale > 1)) return;
-    if (s->compute == DYNC_F32) scale.f = (float)s->scale;
-    else if (s->compute == DYNC_F64) scale.d = s->scale;
-    dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type, v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
+    if (s->compute == DYNC_F32)
+        scale.f = (float)s->scale;
+    else if (s->compute == DYNC_F64)
+        scale.d = s->scale;
+    dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type,
+                   v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
 }
 
 /* ---- few ------------------------------------------------------------------------------------- */
@@ -10877,15 +12759,18 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
 
 /* ---- atomics: a thread an item --------------------------------------------------------------- */
 
-/* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked for. Threads without a place leave. */
+/* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked
+ * for. Threads without a place leave. */
 static void dync__sca_item(dync__sca *s, bool words)
 {
     dync__ptx *p = &s->t.p;
     /* neighbours in memory for neighbouring threads */
     bool along = s->from->lay.stride[s->dim] == 1;
     dync__sca_thread(s, s->lines * s->count);
-    dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div", (long long)(along ? s->count : s->lines));
-    dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem", (long long)(along ? s->count : s->lines));
+    dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div",
+                   (long long)(along ? s->count : s->lines));
+    dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem",
+                   (long long)(along ? s->count : s->lines));
     dync__sca_index(s);
     dync__ptx_line(p, "mad.lo.s64 %%pi, %%i, %lld, %%pi", dync__sca_step(s, s->index));
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -10936,32 +12821,43 @@ static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *
     dync__sca_item(s, false);
     dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__sca_scale(s, "%v");
-    dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v", s->to->dtype == DYNC_I64 ? "u64" : "u32");
+    dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v",
+                   s->to->dtype == DYNC_I64 ? "u64" : "u32");
     dync__sca_entry(s, name, s->lines * s->count);
     return dync__tile_end(&s->t, code, s->buf);
 }
 
 /* ---- floats: runs of the sorted index -------------------------------------------------------- */
 
-/* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim innermost. */
-static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to)
+/* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim
+ * innermost. */
+static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key,
+                           int32_t to)
 {
     dync__kernel *k = dync__kernel_new(&code->arena, "places", 0, key->lay.ndim, key->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     if (!k) return false;
-    int v = dync__lb_load(&b, dync__kernel_buf(k, s->buf[0], DYNC_I64, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, s->index->lay.offset, s->index->lay.stride));
-    int size = dync__lb_i(&b, DYNC_I64, s->size), low = dync__lb_op(&b, DYNC__P_le, dync__lb_i(&b, DYNC_I64, 0), v, -1);
-    v = dync__lb_op(&b, DYNC__P_select, dync__lb_op(&b, DYNC__P_and_, low, dync__lb_op(&b, DYNC__P_lt, v, size, -1), -1), v, size);
-    dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
+    int v = dync__lb_load(&b, dync__kernel_buf(k, s->buf[0], DYNC_I64, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, s->index->lay.offset, s->index->lay.stride));
+    int size = dync__lb_i(&b, DYNC_I64, s->size),
+        low = dync__lb_op(&b, DYNC__P_le, dync__lb_i(&b, DYNC_I64, 0), v, -1);
+    v = dync__lb_op(
+        &b, DYNC__P_select,
+        dync__lb_op(&b, DYNC__P_and_, low, dync__lb_op(&b, DYNC__P_lt, v, size, -1), -1), v, size);
+    dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
     return dync__cuda_add_loop(code, k);
 }
 
-/* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf, %pt, %carry what the chunk leaves. */
+/* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf,
+ * %pt, %carry what the chunk leaves. */
 static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
 {
     dync__ptx *p = &s->t.p;
     int bytes = dync__dtype_info(s->compute)->bytes;
-    static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"}, *const u32[] = {"%key", "%other"}, *const preds[] = {"%cont", "%own", "%put", "%is"};
+    static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"},
+                             *const u32[] = {"%key", "%other"},
+                             *const preds[] = {"%cont", "%own", "%put", "%is"};
     dync__sca_thread(s, threads);
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(u32); i++) dync__ptx_reg(p, "u32", u32[i]);
@@ -11069,7 +12965,8 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "ld.global.u32 %%other, [%%pk]");
     dync__ptx_line(p, "setp.ne.u32 %%is, %%other, %%key");
     dync__ptx_line(p, "@%%is bra END");
-    dync__ptx_line(p, "add.s64 %%carry, %%carry, %lld", (long long)(s->lines * dync__dtype_info(s->compute)->bytes));
+    dync__ptx_line(p, "add.s64 %%carry, %%carry, %lld",
+                   (long long)(s->lines * dync__dtype_info(s->compute)->bytes));
     dync__ptx_line(p, "ld.global.%s %%old, [%%carry]", s->type);
     dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %%old", s->type);
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
@@ -11094,8 +12991,10 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     }
     sorted = place = key;
     place.dtype = DYNC_I64;
-    int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 8)};
-    if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0])) return false;
+    int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4),
+                      dync__cuda_add_temp(code, items * 8)};
+    if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0]))
+        return false;
     if (dync__cuda_add_sort(code, &key, &sorted, &place, dim, false, buf) != DYNC_OK) return false;
     /* as long as the carries of one run are worth waiting for */
     while (16 * chunk * chunk < s->count) chunk *= 2;
@@ -11115,7 +13014,8 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
 
 static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
 {
-    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units,
+            few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
     s->compute = dync__dtype_info(s->to->dtype)->compute;
     s->type = dync__ptx_type(s->compute);
     s->size = s->to->lay.shape[s->dim];
@@ -11125,31 +13025,43 @@ static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
     if (s->lines * s->count == 0) return true;
     /* whose walks together fill the device */
     if (s->lines >= 1024 && s->add) few *= 8;
-    bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64), real = dync__sca_is_float(s);
+    bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64),
+         real = dync__sca_is_float(s);
     if (atomic) return dync__sca_integers(code, s, name);
-    if (s->count > few && !s->add && s->count < INT32_MAX) return dync__sca_last_write(code, s, name);
-    if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX) return dync__sca_floats(code, s, name);
+    if (s->count > few && !s->add && s->count < INT32_MAX)
+        return dync__sca_last_write(code, s, name);
+    if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX)
+        return dync__sca_floats(code, s, name);
     return dync__sca_few(code, s, name, units);
 }
 
 /* to = from, element by element; NULL from: zeros. */
-static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf,
+                           const dync__operand *to, int32_t to_buf)
 {
-    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
+    dync__kernel *k =
+        dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     int type = dync__dtype_info(to->dtype)->compute;
     if (!k) return false;
-    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
-                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
-    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
+    int v = from                                   ? dync__lb_load(&b,
+                                                                   dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL),
+                                                                   dync__kernel_access(k, from->lay.offset, from->lay.stride))
+            : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0)
+                                                   : dync__lb_i(&b, type, 0);
+    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, to->lay.offset, to->lay.stride),
                    dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
     return dync__cuda_add_loop(code, k);
 }
 
-/* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of i32. */
-static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add, bool slices)
+/* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of
+ * i32. */
+static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add,
+                                  bool slices)
 {
-    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
+    const dync__operand *base = &call->operand[0], *index = &call->operand[1],
+                        *source = &call->operand[2], *out = &call->operand[3];
     dync__operand wide = *out;
     int32_t to = 3;
     int dim = (int)call->attr[0], compute = dync__dtype_info(out->dtype)->compute;
@@ -11161,11 +13073,19 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
         to = dync__cuda_add_temp(code, dync__cuda_numel(out, -1) * 4);
         if (to < 0) return DYNC_ERR_MEMORY;
     }
-    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !widen &&
-                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
+    bool in_place =
+        base->slot == out->slot && base->lay.offset == out->lay.offset && !widen &&
+        memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
     if (!in_place && !dync__sca_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
-    dync__sca s = {.index = index, .from = source, .to = &wide, .buf = {1, 2, to}, .dim = dim, .add = add, .shared = slices,
-                   .walked = slices ? source->lay.shape : index->lay.shape, .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
+    dync__sca s = {.index = index,
+                   .from = source,
+                   .to = &wide,
+                   .buf = {1, 2, to},
+                   .dim = dim,
+                   .add = add,
+                   .shared = slices,
+                   .walked = slices ? source->lay.shape : index->lay.shape,
+                   .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
                    .scale = slices ? call->fattr[0] : 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
@@ -11174,9 +13094,11 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
 /* gy, index, gx: planes are lines, H * W places each. */
 static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
 {
-    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
+    const dync__operand *gy = &call->operand[0], *index = &call->operand[1],
+                        *gx = &call->operand[2];
     int rank = gx->lay.ndim;
-    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
+    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1],
+            windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
     dync__operand dense[3] = {*gy, *index, *gx};
     int32_t buf[3];
     if (dync__cuda_numel(gx, -1) == 0) return DYNC_OK;
@@ -11185,7 +13107,8 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
     for (int i = 0; i < 3; i++) {
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
-        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0)
+            return DYNC_ERR_MEMORY;
         if (!dync__sca_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
     }
     dync__operand line[3];
@@ -11194,19 +13117,31 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
         line[i] = dense[i];
         DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
     }
-    dync__sca s = {.index = &line[1], .from = &line[0], .to = &line[2], .buf = {buf[1], buf[0], buf[2]}, .dim = 1, .add = true, .walked = line[1].lay.shape,
-                   .count = windows, .scale = 1.0};
+    dync__sca s = {.index = &line[1],
+                   .from = &line[0],
+                   .to = &line[2],
+                   .buf = {buf[1], buf[0], buf[2]},
+                   .dim = 1,
+                   .add = true,
+                   .walked = line[1].lay.shape,
+                   .count = windows,
+                   .scale = 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return dync__sca_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call,
+                                             bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__sca_call(code, call, true, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__sca_max_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter))
+        return dync__sca_call(code, call, false, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add))
+        return dync__sca_call(code, call, true, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add))
+        return dync__sca_call(code, call, true, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad))
+        return dync__sca_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -11214,30 +13149,40 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__
 /* ==== cuda/calls.c ================================================================================= */
 /* cuda/calls.c: running sums as PTX written out. After scatter.c, before launch.c.
  *
- * A block a line, four elements a thread: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the
- * carry. Few long lines are cut into chunks, a block each, after a launch that adds up every chunk.
- * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
+ * A block a line, four elements a thread: warps scan by shuffles, their totals meet in shared
+ * memory, the rest of the line goes on from the carry. Few long lines are cut into chunks, a block
+ * each, after a launch that adds up every chunk. Texts are made for one set of sizes. Sources:
+ * Blelloch 1990 (scans). */
 
 /* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
 
-enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
+enum {
+    DYNC__SCAN_BLOCK = 256,
+    DYNC__SCAN_OWN = 4,
+    DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN,
+    DYNC__SCAN_MOST = 1024
+};
 typedef struct dync__scan {
     dync__tile t;
     const dync__operand *x, *y;
     int dim, compute;
-    const char *type, *add;              /* sums: f64, or s64 */
+    const char *type, *add; /* sums: f64, or s64 */
     int64_t lines, length, chunk, chunks;
 } dync__scan;
 
 /* other = acc of the thread `distance` below or across; %there tells whether there is one below */
-static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way, int distance)
+static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way,
+                               int distance)
 {
     dync__ptx *p = &s->t.p;
-    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
+    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"),
+               *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
     int clamp = way[0] == 'u' ? 0 : 31;
     dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, acc);
-    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, low2, low, distance, clamp);
-    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high, distance, clamp);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, low2, low,
+                   distance, clamp);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high,
+                   distance, clamp);
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
 }
 
@@ -11263,7 +13208,9 @@ static void dync__scan_open(dync__scan *s)
 {
     dync__tile *t = &s->t;
     dync__ptx *p = &t->p;
-    static const char *const b64[] = {"%line", "%chunk", "%pos", "%from", "%stop", "%px", "%py", "%here", "%part", "%x", "%y"}, *const preds[] = {"%last", "%more", "%mine", "%there"};
+    static const char *const b64[] = {"%line", "%chunk", "%pos",  "%from", "%stop", "%px",
+                                      "%py",   "%here",  "%part", "%x",    "%y"},
+                             *const preds[] = {"%last", "%more", "%mine", "%there"};
     static const char *const sums[] = {"%sum", "%other", "%before", "%carry"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
@@ -11310,10 +13257,14 @@ static void dync__scan_load(dync__scan *s)
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%px, %%px, %lld", (long long)step);
     }
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
-        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc%d, %%v%d", k, k);
-        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc%d, %%v%d", k, k);
-        else dync__ptx_line(p, "mov.b64 %%acc%d, %%v%d", k, k);
-        dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k, s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
+        if (s->compute == DYNC_F32)
+            dync__ptx_line(p, "cvt.f64.f32 %%acc%d, %%v%d", k, k);
+        else if (s->compute == DYNC_I32)
+            dync__ptx_line(p, "cvt.s64.s32 %%acc%d, %%v%d", k, k);
+        else
+            dync__ptx_line(p, "mov.b64 %%acc%d, %%v%d", k, k);
+        dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k,
+                       s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
     }
 }
 
@@ -11333,7 +13284,8 @@ static void dync__scan_sums(dync__scan *s)
     dync__scan_open(s);
     dync__tile_label(&s->t, "TILE");
     dync__scan_load(s);
-    for (int k = 0; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
+    for (int k = 0; k < DYNC__SCAN_OWN; k++)
+        dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
     dync__scan_next(s);
     dync__scan_block_sum(s, 0);
     dync__ptx_line(p, "mad.lo.s64 %%part, %%line, %lld, %%chunk", (long long)s->chunks);
@@ -11372,7 +13324,8 @@ static void dync__scan_lines(dync__scan *s)
     if (s->chunks > 1) dync__scan_carry(s);
     dync__tile_label(&s->t, "TILE");
     dync__scan_load(s);
-    for (int k = 1; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
+    for (int k = 1; k < DYNC__SCAN_OWN; k++)
+        dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
     dync__ptx_line(p, "mov.b64 %%sum, %%acc%d", DYNC__SCAN_OWN - 1);
     for (int distance = 1; distance < 32; distance *= 2) {
         dync__scan_shuffle(s, "%other", "%sum", "up", distance);
@@ -11396,9 +13349,12 @@ static void dync__scan_lines(dync__scan *s)
         dync__format(v, sizeof v, "%%v%d", k);
         dync__format(in, sizeof in, "@%%in%d ", k);
         dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%before", s->add, k, k);
-        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v%d, %%acc%d", k, k);
-        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
-        else dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
+        if (s->compute == DYNC_F32)
+            dync__ptx_line(p, "cvt.rn.f32.f64 %%v%d, %%acc%d", k, k);
+        else if (s->compute == DYNC_I32)
+            dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
+        else
+            dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
         dync__tile_store(&s->t, s->y->dtype, "%py", v, in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%py, %%py, %lld", (long long)step);
     }
@@ -11424,8 +13380,11 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (s.lines * s.length == 0) return DYNC_OK;
     /* few long lines: a block would have to do too much alone */
     if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {
-        int64_t n = DYNC__MIN(DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)), DYNC__SCAN_MOST);
-        s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE * DYNC__SCAN_TILE;
+        int64_t n = DYNC__MIN(
+            DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)),
+            DYNC__SCAN_MOST);
+        s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE *
+                  DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;
     }
     dync__tile_begin(&s.t, 2);
@@ -11437,7 +13396,8 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,
+                                          bool *done)
 {
     *done = call->row == dync__kernel_row(DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
@@ -11447,15 +13407,21 @@ DYNC__HOT
 /* ==== cuda/device.c ================================================================================ */
 /* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
  *
- * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
- * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
+ * The devices are asked for once, at the first call; a machine without one is no error until a
+ * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
+ * stream of each device, the graph it records. */
 
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
 int dync__cuda_tf32;
 #endif
-static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
+static struct {
+    dync__mutex lock;
+    int ready, count;
+    char reason[256];
+    dync__cuda_unit unit[DYNC__CUDA_DEVICES];
+} dync__cuda;
 
 static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
 {
@@ -11476,19 +13442,27 @@ static void dync__cuda_ask(void)
         char words[200];
         int driver = dync__cuda_driver();
         dync__cuda_words(words, sizeof words, e);
-        if (e != DYNC__CU_OLD_DRIVER) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
-        else if (driver == 0) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: no NVIDIA driver is installed", words);
-        else dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: the driver is one of CUDA %d.%d", words, driver / 1000, driver % 1000 / 10);
+        if (e != DYNC__CU_OLD_DRIVER)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
+        else if (driver == 0)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: no NVIDIA driver is installed", words);
+        else
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: the driver is one of CUDA %d.%d", words, driver / 1000,
+                         driver % 1000 / 10);
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
-        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is "
-                                                                  "detected");
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                     "no CUDA-capable device is "
+                     "detected");
     }
     n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
     for (int i = 0; i < n; i++) {
         dync__cuda_unit *u = &dync__cuda.unit[i];
-        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1) u->units = 1;
+        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1)
+            u->units = 1;
         if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
         if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
     }
@@ -11505,25 +13479,38 @@ DYNC__FN int dync__cuda_count(void)
     return dync__cuda.count;
 }
 
-DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index)
+{
+    return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0];
+}
 
 DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
 
 DYNC__FN dync_status dync__cuda_known(int device)
 {
     int index = device >> 8, n = dync__cuda_count();
-    if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
+    if (n == 0)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index,
+                          dync__cuda.reason);
     if (index < 0 || index >= n)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: invalid device ordinal, there %s %d", index, n == 1 ? "is" : "are", n);
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "device cuda:%d is not available: invalid device ordinal, there %s %d",
+                          index, n == 1 ? "is" : "are", n);
     if (dync__cuda.unit[index].major < 8)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
-                          dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
+        return dync__fail(
+            DYNC_ERR_DEVICE,
+            "device cuda:%d is not available: compute capability 8.0 or later is needed, it has "
+            "%d.%d",
+            index, dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
 }
 
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
 {
-    union { void *object; dync__cuda_function function; } it = {NULL};
+    union {
+        void *object;
+        dync__cuda_function function;
+    } it = {NULL};
 #if defined(DYNC__CUDA_HEADER)
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #else
@@ -11546,7 +13533,10 @@ DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
     const char *c = target + 3;
     for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
     if (only && strcmp(only, target) != 0 && number > 80) return false;
-    if (version > (driver >= 13000 ? driver / 1000 * 10 - 40 + minor : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)] : 70)) return false;
+    if (version > (driver >= 13000   ? driver / 1000 * 10 - 40 + minor
+                   : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)]
+                                     : 70))
+        return false;
     return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
 }
 
@@ -11556,7 +13546,8 @@ DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
     if (e == 0) return DYNC_OK;
     (void)cudaGetLastError();
     dync__cuda_words(words, sizeof words, e);
-    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
+    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE,
+                      "CUDA error: %s: %s", what, words);
 }
 
 DYNC__FN dync_status dync__cuda_enter(int device)
@@ -11570,22 +13561,32 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device)
     int index = device >> 8;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (r && r->device == device) return r->stream;
-    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index] : NULL;
+    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index]
+                                                                   : NULL;
     return s ? s->stream : NULL;
 }
 
 /* ==== cuda/memory.c ================================================================================ */
-/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c, before launch.c.
+/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c,
+ * before launch.c.
  *
- * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its stream and serves the next request of that
- * stream that it fits without much waste: work on one stream runs in order, so nobody has to wait. Where the driver has no more, everything
- * kept is given back and asked for once again. While a graph is recorded nothing that it used is given to others. */
+ * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its
+ * stream and serves the next request of that stream that it fits without much waste: work on one
+ * stream runs in order, so nobody has to wait. Where the driver has no more, everything kept is
+ * given back and asked for once again. While a graph is recorded nothing that it used is given to
+ * others. */
 
-typedef struct dync__cuda_block { struct dync__cuda_block *next; void *p; size_t n; int device; cudaStream_t stream; } dync__cuda_block;
+typedef struct dync__cuda_block {
+    struct dync__cuda_block *next;
+    void *p;
+    size_t n;
+    int device;
+    cudaStream_t stream;
+} dync__cuda_block;
 static struct {
     dync__mutex lock;
     dync__cuda_block *kept[DYNC__CUDA_DEVICES];
-    dync__map live;                      /* address to block */
+    dync__map live; /* address to block */
     dync_cuda_memory stats[DYNC__CUDA_DEVICES];
 } dync__cuda_pool;
 
@@ -11595,12 +13596,15 @@ static size_t dync__cuda_rounded(size_t n)
     return n > SIZE_MAX - unit ? n : (n + unit - 1) / unit * unit;
 }
 
-/* Called with the lock held, as are those below. The smallest kept block that is not a quarter too large. */
+/* Called with the lock held, as are those below. The smallest kept block that is not a quarter too
+ * large. */
 static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n)
 {
     dync__cuda_block **best = NULL;
     for (dync__cuda_block **b = &dync__cuda_pool.kept[device >> 8]; *b; b = &(*b)->next)
-        if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 && (!best || (*b)->n < (*best)->n)) best = b;
+        if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 &&
+            (!best || (*b)->n < (*best)->n))
+            best = b;
     if (!best) return NULL;
     dync__cuda_block *found = *best;
     *best = found->next;
@@ -11643,7 +13647,9 @@ static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, s
     }
     if (e != 0) {
         char what[160];
-        dync__format(what, sizeof what, "out of memory? Tried to allocate %zu bytes on cuda:%d, %lld are in use", n, device >> 8, (long long)stats->allocated);
+        dync__format(what, sizeof what,
+                     "out of memory? Tried to allocate %zu bytes on cuda:%d, %lld are in use", n,
+                     device >> 8, (long long)stats->allocated);
         (void)dync__cuda_check(e, what);
         dync__free(b, sizeof *b);
         return NULL;
@@ -11667,9 +13673,12 @@ DYNC__FN void *dync__cuda_alloc(int device, size_t n)
     dync__lock(&dync__cuda_pool.lock);
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     dync__cuda_block *b = dync__cuda_kept_find(device, stream, n);
-    if (b) stats->reused++;
-    else b = dync__cuda_block_new(device, stream, n);
-    if (b && !dync__map_put(&dync__cuda_pool.live, (uint64_t)(uintptr_t)b->p, (uint64_t)(uintptr_t)b)) {
+    if (b)
+        stats->reused++;
+    else
+        b = dync__cuda_block_new(device, stream, n);
+    if (b &&
+        !dync__map_put(&dync__cuda_pool.live, (uint64_t)(uintptr_t)b->p, (uint64_t)(uintptr_t)b)) {
         b->next = dync__cuda_pool.kept[device >> 8];
         dync__cuda_pool.kept[device >> 8] = b;
         b = NULL;
@@ -11739,28 +13748,40 @@ DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
 {
     void *p = NULL;
     if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
-    return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
+    return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */),
+                            "cudaHostAlloc") == DYNC_OK
+               ? p
+               : NULL;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device,
+                                           const void *src, size_t n)
 {
     int device = to_device == DYNC_CPU ? from_device : to_device;
-    if (n == 0) return DYNC_OK;                              /* there may be no address */
+    if (n == 0) return DYNC_OK; /* there may be no address */
     DYNC__TRY(dync__cuda_known(device));
     DYNC__TRY(dync__cuda_enter(device));
     if (to_device == DYNC_CPU || from_device == DYNC_CPU || to_device == from_device)
-        return dync__cuda_check(cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)), "cudaMemcpyAsync");
-    /* Between devices: the source's work comes first, and it may not go on before the copy is done. */
+        return dync__cuda_check(
+            cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)),
+            "cudaMemcpyAsync");
+    /* Between devices: the source's work comes first, and it may not go on before the copy is done.
+     */
     DYNC__TRY(dync__cuda_enter(from_device));
-    DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)), "cudaStreamSynchronize"));
+    DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)),
+                               "cudaStreamSynchronize"));
     DYNC__TRY(dync__cuda_enter(to_device));
-    DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n, dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync"));
-    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync");
+    DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n,
+                                                   dync__cuda_stream(to_device)),
+                               "cudaMemcpyPeerAsync"));
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)),
+                            "cudaMemcpyPeerAsync");
 }
 
-DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src,
+                                     size_t n)
 {
     DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
     if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;
@@ -11772,21 +13793,32 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
 DYNC__COLD
 
 /* ==== cuda/image.c ================================================================================= */
-/* cuda/image.c: compiled images of texts, kept in files where that is asked for (DYNC_CUDA_CACHE=FOLDER, dync_cuda_cache). After device.c, before
- * launch.c.
+/* cuda/image.c: compiled images of texts, kept in files where that is asked for
+ * (DYNC_CUDA_CACHE=FOLDER, dync_cuda_cache). After device.c, before launch.c.
  *
- * The driver's linker makes the image of a text for the device in use; it goes into FOLDER/<hash>.cubin with the text, the device's capability and
- * the driver's version in front of it, and a hash of the whole. A file where anything differs is not used, and written anew: first beside its place,
- * then moved there, so that other processes see all or nothing. What fails here costs only time: the text itself is loaded then. */
+ * The driver's linker makes the image of a text for the device in use; it goes into
+ * FOLDER/<hash>.cubin with the text, the device's capability and the driver's version in front of
+ * it, and a hash of the whole. A file where anything differs is not used, and written anew: first
+ * beside its place, then moved there, so that other processes see all or nothing. What fails here
+ * costs only time: the text itself is loaded then. */
 
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
-typedef struct dync__image_head { char magic[8]; uint64_t device, driver, text_bytes, image_bytes, check; } dync__image_head;
-static struct { dync__mutex lock; bool asked; char folder[DYNC__IMAGE_PATH - 64]; } dync__images;
+typedef struct dync__image_head {
+    char magic[8];
+    uint64_t device, driver, text_bytes, image_bytes, check;
+} dync__image_head;
+static struct {
+    dync__mutex lock;
+    bool asked;
+    char folder[DYNC__IMAGE_PATH - 64];
+} dync__images;
 
 DYNC__FN dync_status dync__cuda_images_in(const char *folder)
 {
     size_t n = folder ? strlen(folder) : 0;
-    if (n >= sizeof dync__images.folder) return dync__fail(DYNC_ERR_VALUE, "a folder's name is at most %d bytes long", (int)sizeof dync__images.folder - 1);
+    if (n >= sizeof dync__images.folder)
+        return dync__fail(DYNC_ERR_VALUE, "a folder's name is at most %d bytes long",
+                          (int)sizeof dync__images.folder - 1);
     if (n) DYNC__TRY(dync__folders_make(folder));
     dync__lock(&dync__images.lock);
     dync__images.asked = true;
@@ -11796,20 +13828,26 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder)
 }
 
 /* The file of a text; false: none is kept. */
-static bool dync__image_path(const dync__image_head *head, const char *text, char path[DYNC__IMAGE_PATH])
+static bool dync__image_path(const dync__image_head *head, const char *text,
+                             char path[DYNC__IMAGE_PATH])
 {
     const char *folder = NULL;
     dync__error_guard guard;
     if (!dync__images.asked && (folder = dync__env("DYNC_CUDA_CACHE")) != NULL && *folder) {
         dync__error_guard_begin(&guard);
-        if (dync__cuda_images_in(folder) != DYNC_OK) dync__log(DYNC__LOG_perf, "cuda: no images are kept: %s", dync_error_message());
+        if (dync__cuda_images_in(folder) != DYNC_OK)
+            dync__log(DYNC__LOG_perf, "cuda: no images are kept: %s", dync_error_message());
         (void)dync__error_guard_end(&guard);
     }
     dync__lock(&dync__images.lock);
     dync__images.asked = true;
     bool is_on = dync__images.folder[0] != 0;
-    uint64_t key[2] = {head->device, head->driver}, hash = dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(key, sizeof key, 0));
-    if (is_on) dync__format(path, DYNC__IMAGE_PATH, "%s/%016llx.cubin", dync__images.folder, (unsigned long long)hash);
+    uint64_t key[2] = {head->device, head->driver},
+             hash = dync__hash_bytes(text, (size_t)head->text_bytes,
+                                     dync__hash_bytes(key, sizeof key, 0));
+    if (is_on)
+        dync__format(path, DYNC__IMAGE_PATH, "%s/%016llx.cubin", dync__images.folder,
+                     (unsigned long long)hash);
     dync__unlock(&dync__images.lock);
     return is_on;
 }
@@ -11818,11 +13856,13 @@ static uint64_t dync__image_check(const dync__image_head *head, const char *text
 {
     dync__image_head blank = *head;
     blank.check = 0;
-    uint64_t hash = dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(&blank, sizeof blank, 0));
+    uint64_t hash =
+        dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(&blank, sizeof blank, 0));
     return dync__hash_bytes(image, (size_t)head->image_bytes, hash);
 }
 
-static bool dync__image_read(const char *path, dync__image_head want, const char *text, cudaLibrary_t *library)
+static bool dync__image_read(const char *path, dync__image_head want, const char *text,
+                             cudaLibrary_t *library)
 {
     char *file = NULL;
     size_t n = 0;
@@ -11834,11 +13874,14 @@ static bool dync__image_read(const char *path, dync__image_head want, const char
         memcpy(&head, file, sizeof head);
         want.image_bytes = head.image_bytes;
         want.check = head.check;
-        ok = memcmp(&head, &want, sizeof head) == 0 && head.image_bytes > 0 && n - sizeof head > head.text_bytes &&
-             n - sizeof head - head.text_bytes == head.image_bytes && memcmp(file + sizeof head, text, (size_t)head.text_bytes) == 0 &&
+        ok = memcmp(&head, &want, sizeof head) == 0 && head.image_bytes > 0 &&
+             n - sizeof head > head.text_bytes &&
+             n - sizeof head - head.text_bytes == head.image_bytes &&
+             memcmp(file + sizeof head, text, (size_t)head.text_bytes) == 0 &&
              head.check == dync__image_check(&head, text, file + sizeof head + head.text_bytes);
     }
-    if (ok && cudaLibraryLoadData(library, file + sizeof head + head.text_bytes, NULL, NULL, 0, NULL, NULL, 0) != 0) {
+    if (ok && cudaLibraryLoadData(library, file + sizeof head + head.text_bytes, NULL, NULL, 0,
+                                  NULL, NULL, 0) != 0) {
         (void)cudaGetLastError();
         *library = NULL;
         ok = false;
@@ -11848,7 +13891,8 @@ static bool dync__image_read(const char *path, dync__image_head want, const char
     return ok;
 }
 
-static void dync__image_write(const char *path, const dync__image_head *head, const char *text, const void *image)
+static void dync__image_write(const char *path, const dync__image_head *head, const char *text,
+                              const void *image)
 {
     dync__str all = {0};
     dync__error_guard guard;
@@ -11865,14 +13909,17 @@ static void dync__image_write(const char *path, const dync__image_head *head, co
 /* The driver's linker, as far as it is used: all four functions or none. */
 typedef struct dync__linker {
     int (*create)(unsigned n, int *options, void **values, void **state);
-    int (*add)(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *options, void **values);
+    int (*add)(void *state, int type, void *data, size_t bytes, const char *name, unsigned n,
+               int *options, void **values);
     int (*complete)(void *state, void **image, size_t *bytes);
     int (*destroy)(void *state);
 } dync__linker;
 static bool dync__linker_of(dync__linker *l)
 {
-    dync__cuda_function f[] = {dync__cuda_driver_function("cuLinkCreate", 6050), dync__cuda_driver_function("cuLinkAddData", 6050),
-                               dync__cuda_driver_function("cuLinkComplete", 5050), dync__cuda_driver_function("cuLinkDestroy", 5050)};
+    dync__cuda_function f[] = {dync__cuda_driver_function("cuLinkCreate", 6050),
+                               dync__cuda_driver_function("cuLinkAddData", 6050),
+                               dync__cuda_driver_function("cuLinkComplete", 5050),
+                               dync__cuda_driver_function("cuLinkDestroy", 5050)};
     if (!f[0] || !f[1] || !f[2] || !f[3]) return false;
     l->create = (int (*)(unsigned, int *, void **, void **))f[0];
     l->add = (int (*)(void *, int, void *, size_t, const char *, unsigned, int *, void **))f[1];
@@ -11884,7 +13931,12 @@ static bool dync__linker_of(dync__linker *l)
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library)
 {
     const dync__cuda_unit *u = dync__cuda_unit_of(index);
-    dync__image_head head = {"dyncimg", (uint64_t)(u->major * 10 + u->minor), (uint64_t)dync__cuda_driver(), strlen(text), 0, 0};
+    dync__image_head head = {"dyncimg",
+                             (uint64_t)(u->major * 10 + u->minor),
+                             (uint64_t)dync__cuda_driver(),
+                             strlen(text),
+                             0,
+                             0};
     char path[DYNC__IMAGE_PATH];
     dync__linker l;
     void *state = NULL, *image = NULL;
@@ -11895,8 +13947,10 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
         return true;
     }
     /* cudaFree: the device's context */
-    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;
-    bool ok = l.add(state, DYNC__IMAGE_PTX, (void *)(uintptr_t)text, (size_t)head.text_bytes + 1, "dync", 0, NULL, NULL) == 0 &&
+    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0)
+        return false;
+    bool ok = l.add(state, DYNC__IMAGE_PTX, (void *)(uintptr_t)text, (size_t)head.text_bytes + 1,
+                    "dync", 0, NULL, NULL) == 0 &&
               l.complete(state, &image, &n) == 0 && n > 0;
     if (ok && cudaLibraryLoadData(library, image, NULL, NULL, 0, NULL, NULL, 0) != 0) {
         (void)cudaGetLastError();
@@ -11914,10 +13968,12 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
 DYNC__HOT
 
 /* ==== cuda/launch.c ================================================================================ */
-/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
+/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched.
+ * After memory.c, calls.c; before graphs.c.
  *
- * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
- * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
+ * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on
+ * 16-byte boundaries; the second is made when it is first needed. Equal texts share one loaded
+ * module. Nothing here waits for the device. */
 
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;
@@ -11925,10 +13981,13 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
-    int capability;                      /* of the devices that it is an image for; 0: a text, for all */
-    unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
+    int capability;   /* of the devices that it is an image for; 0: a text, for all */
+    unsigned devices; /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
-static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
+static struct {
+    dync__mutex lock;
+    dync__cuda_module *first;
+} dync__cuda_modules;
 
 static void dync__cuda_modules_end(void)
 {
@@ -11943,7 +14002,10 @@ static void dync__cuda_modules_end(void)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
+static int dync__cuda_capability(int index)
+{
+    return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor;
+}
 
 static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
 {
@@ -11956,16 +14018,22 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
 #endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
-    if (dync__cuda_image_load(index, m->text, &m->library)) m->capability = dync__cuda_capability(index);
-    cudaError_t e = m->capability ? (cudaError_t)0 : cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (dync__cuda_image_load(index, m->text, &m->library))
+        m->capability = dync__cuda_capability(index);
+    cudaError_t e = m->capability ? (cudaError_t)0
+                                  : cudaLibraryLoadData(&m->library, m->text, options, values, 2,
+                                                        NULL, NULL, 0);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
-        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
+        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s",
+                     t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
     for (int i = 0; i < t->n_launches; i++)
-        DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
+        DYNC__TRY(
+            dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry),
+                             "cudaLibraryGetKernel"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
@@ -11976,7 +14044,10 @@ static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx
     if (m->devices >> index & 1) return DYNC_OK;
     for (int i = 0; i < t->n_launches; i++)
         if (t->launch[i].shared_bytes > 0)
-            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i],
+                                                            DYNC__CU_FUNC_SHARED,
+                                                            t->launch[i].shared_bytes),
+                                       "cudaFuncSetAttribute"));
     m->devices |= 1u << index;
     return DYNC_OK;
 }
@@ -11988,7 +14059,10 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
     dync__at_shutdown(dync__cuda_modules_end);
     dync__lock(&dync__cuda_modules.lock);
     dync__cuda_module *m = dync__cuda_modules.first;
-    while (m && (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) || strcmp(m->text, text) != 0)) m = m->next;
+    while (m &&
+           (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) ||
+            strcmp(m->text, text) != 0))
+        m = m->next;
     if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
         m->hash = hash;
         m->text = dync__strdup(text);
@@ -12008,7 +14082,8 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
 }
 
 /* A form of a part, made and loaded. */
-static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
+                                                 int which)
 {
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
@@ -12016,7 +14091,9 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync__lock(&c->lock);
     if (!f->made) {
         status = part->gemm ? dync__gm_text(part->gemm, which, &f->text)
-                            : dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
+                            : dync__ptx_kernel(part->kernel, part->host,
+                                               dync__cuda_unit_of(c->device >> 8)->units,
+                                               which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
@@ -12031,39 +14108,54 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
 static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word)
 {
     for (int i = 0; i < t->n_checks; i++)
-        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
+        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align)
+            return false;
     return true;
 }
 
 /* The code's buffers, temporaries and numbers as this part's parameters. */
-static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers,
+                                void *const *temp, uint64_t *word)
 {
     for (int i = 0; i < part->n; i++) {
         int32_t b = part->buf[i];
         void *p = b >= 0 ? buffers[b] : temp[-1 - b];
         word[i] = 0;
-        if (!part->host[i]) word[i] = (uint64_t)(uintptr_t)p;
-        else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
+        if (!part->host[i])
+            word[i] = (uint64_t)(uintptr_t)p;
+        else if (p)
+            memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
     }
 }
 
 /* CUtensorMap: 128 bytes on a boundary of 64. */
-typedef struct dync__cuda_map { _Alignas(64) uint64_t word[16]; } dync__cuda_map;
-typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
-                                 const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
+typedef struct dync__cuda_map {
+    _Alignas(64) uint64_t word[16];
+} dync__cuda_map;
+typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base,
+                                 const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                 const uint32_t *step, int interleave, int swizzle, int promotion,
+                                 int fill);
 static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out)
 {
     static dync__cuda_function encode;
     static const uint32_t step[5] = {1, 1, 1, 1, 1};
     dync__cuda_function f = DYNC__ATOMIC_LOAD(&encode);
-    if (!f) DYNC__ATOMIC_STORE(&encode, f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
-    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank, (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size, m->stride, m->box, step, 0,
-                                       m->swizzle, 2 /* of 128 bytes */, 0) : -1;
-    return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
+    if (!f)
+        DYNC__ATOMIC_STORE(&encode,
+                           f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
+    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank,
+                                       (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size,
+                                       m->stride, m->box, step, 0, m->swizzle, 2 /* of 128 bytes */,
+                                       0)
+              : -1;
+    return e == 0 ? DYNC_OK
+                  : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
 }
 
 /* Those of a form; one that was made for the same address last time is taken again. */
-static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f, const uint64_t *word, dync__cuda_map *out)
+static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f,
+                                      const uint64_t *word, dync__cuda_map *out)
 {
     dync_status status = DYNC_OK;
     if (f->text.n_maps == 0) return DYNC_OK;
@@ -12083,7 +14175,8 @@ static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form 
     return status;
 }
 
-static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words, uint64_t *word)
+static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words,
+                                     uint64_t *word)
 {
     void *args[80];
     dync__cuda_map map[DYNC__PTX_MAPS];
@@ -12102,7 +14195,8 @@ static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *
         int64_t step = 0;
         if (l->steps) args[n_words + f->text.n_maps] = &step;
         for (; step < DYNC__MAX(l->steps, 1); step++) {
-            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(c->device));
+            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args,
+                                             (size_t)l->shared_bytes, dync__cuda_stream(c->device));
             if (e != 0) return dync__cuda_check(e, l->entry);
             (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
         }
@@ -12110,7 +14204,9 @@ static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part,
+                                       void *const *buffers, void *const *temp, uint64_t seed,
+                                       uint64_t offset)
 {
     uint64_t word[72];
     void *scratch = NULL;
@@ -12118,15 +14214,19 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
-    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
+    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) &&
+                (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
     if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
         f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
-        if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
+        if (f && part->kernel && !dync__cuda_fits(&f->text, word))
+            f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
     }
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
+    if (f->text.scratch_bytes &&
+        !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes)))
+        return DYNC_ERR_MEMORY;
     word[n++] = (uint64_t)(uintptr_t)scratch;
     if (f->text.random) {
         word[n++] = r ? (uint64_t)(uintptr_t)r->rng : 0;
@@ -12139,7 +14239,8 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
 }
 
 /* Operands to main memory, the CPU's kernel, results back. */
-static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers)
+static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call,
+                                       void *const *buffers)
 {
     void *data[DYNC__KCALL_OPERANDS] = {NULL};
     size_t bytes[DYNC__KCALL_OPERANDS] = {0};
@@ -12149,15 +14250,19 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
         return DYNC_OK;
     }
     for (int i = 0; i < call->n && status == DYNC_OK; i++) {
-        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) * dync__dtype_info(call->operand[i].dtype)->bytes;
-        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i]))) status = DYNC_ERR_MEMORY;
-        else if (bytes[i]) status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
+        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) *
+                   dync__dtype_info(call->operand[i].dtype)->bytes;
+        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i])))
+            status = DYNC_ERR_MEMORY;
+        else if (bytes[i])
+            status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
     }
     void *scratch = call->scratch_bytes ? dync__alloc_data(call->scratch_bytes) : NULL;
     if (call->scratch_bytes && !scratch) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = call->row->run(call, data, scratch);
     for (int i = 0; i < call->n; i++) {
-        if (status == DYNC_OK && call->operand[i].written && bytes[i]) status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
+        if (status == DYNC_OK && call->operand[i].written && bytes[i])
+            status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
         if (data[i]) dync__free_data(data[i], bytes[i]);
     }
     if (scratch) dync__free_data(scratch, call->scratch_bytes);
@@ -12165,25 +14270,33 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
     return status;
 }
 
-/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second run in a row with the same packs it for those that
- * follow. What dync_data gave away or the user lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
-static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp)
+/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second
+ * run in a row with the same packs it for those that follow. What dync_data gave away or the user
+ * lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
+static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part,
+                                        void *const *buffers, void **temp)
 {
     dync__cuda_packed *k = part->packed;
     const dync__tensor *t = dync__tls.plan_tensors ? dync__tls.plan_tensors[k->input - 1] : NULL;
     void *from = buffers[k->operand];
-    if (!t || dync__cuda_tls.recording || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return DYNC_OK;
+    if (!t || dync__cuda_tls.recording ||
+        (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED)))
+        return DYNC_OK;
     cudaStream_t stream = dync__cuda_stream(c->device);
-    bool same = k->from == from && k->storage == t->storage->id && k->version == t->storage->version && k->stream == stream;
+    bool same = k->from == from && k->storage == t->storage->id &&
+                k->version == t->storage->version && k->stream == stream;
     size_t bytes = (size_t)c->temp.at[k->temp];
     if (!same) {
         dync__cuda_free(c->device, k->memory, bytes);
-        *k = (dync__cuda_packed){k->input, k->operand, k->temp, from, t->storage->id, t->storage->version, stream, NULL};
+        *k = (dync__cuda_packed){k->input,       k->operand,          k->temp, from,
+                                 t->storage->id, t->storage->version, stream,  NULL};
     } else if (!k->memory) {
         if (!(temp[k->temp] = dync__cuda_alloc(c->device, bytes))) return DYNC_ERR_MEMORY;
         dync_status status = dync__cuda_run_part(c, part, buffers, temp, 0, 0);
-        if (status == DYNC_OK) k->memory = temp[k->temp];
-        else dync__cuda_free(c->device, temp[k->temp], bytes);
+        if (status == DYNC_OK)
+            k->memory = temp[k->temp];
+        else
+            dync__cuda_free(c->device, temp[k->temp], bytes);
         temp[k->temp] = NULL;
         DYNC__TRY(status);
     }
@@ -12191,7 +14304,8 @@ static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *par
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed,
+                                    uint64_t offset)
 {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
@@ -12202,12 +14316,14 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
         if (c->part.at[i].packed) status = dync__cuda_packed_of(c, &c->part.at[i], buffers, temp);
     for (int i = 0; i < c->temp.n && status == DYNC_OK; i++) {
         kept[i] = temp[i] != NULL;
-        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i])))
+            status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < c->part.n && status == DYNC_OK; i++) {
         dync__cuda_part *part = &c->part.at[i];
         if (part->packed && kept[part->packed->temp]) continue;
-        status = part->call ? dync__cuda_run_host(c, part->call, buffers) : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
+        status = part->call ? dync__cuda_run_host(c, part->call, buffers)
+                            : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
     }
     for (int i = 0; i < c->temp.n; i++)
         if (!kept[i]) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
@@ -12238,7 +14354,8 @@ DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
     const dync__cuda_code *c = code;
     for (int i = 0; i < c->part.n; i++)
         for (int f = 0; f < DYNC__CUDA_FORMS; f++)
-            if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
+            if (c->part.at[i].form[f].made)
+                dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
 }
 
 /* A copy that lives as long as the code. */
@@ -12269,8 +14386,11 @@ static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
     part.n = n;
     part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
     part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
-    if (n > 64) dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d", n);
-    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
+    if (n > 64)
+        dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d",
+                   n);
+    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part))
+        return NULL;
     return &c->part.at[c->part.n - 1];
 }
 
@@ -12284,23 +14404,28 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
     dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
     if (!part) return false;
     part->kernel = k;
-    for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
+    for (int i = 0; i < k->buf.n; i++)
+        part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id
+                                                          : k->buf.at[i].id;
     return true;
 }
 
-DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp)
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call,
+                                  int operand, int temp)
 {
     int n = c->part.n;
     if (!dync__cuda_add_loop(c, k)) return false;
     if (c->part.n == n || !call->input[operand]) return true;
     dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
     if (!packed) return false;
-    *packed = (dync__cuda_packed){.input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+    *packed = (dync__cuda_packed){
+        .input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
     c->part.at[n].packed = packed;
     return c->packs = true;
 }
 
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n,
+                                  const int32_t *buf)
 {
     dync__cuda_part *part = dync__cuda_part_new(c, n);
     if (!part) {
@@ -12310,7 +14435,8 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     }
     part->form[0].text = *t;
     part->form[0].made = true;
-    for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+    for (int i = 0; i < n; i++)
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
 
@@ -12323,9 +14449,13 @@ DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx
     return !t->text.failed && f->kept;
 }
 
-DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) { return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t); }
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
+{
+    return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t);
+}
 
-DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end,
+                                  const bool *host, const int32_t *buf)
 {
     dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
     if (!part) return false;
@@ -12353,15 +14483,18 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
     dync__error_guard_begin(&guard);
     bool ok = dync__cuda_form_of(c, part, DYNC__CUDA_VARIANT) != NULL;
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (!ok) dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
+    if (!ok)
+        dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
     return ok;
 }
 
-/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a
+ * variant leaves over is loaded when it is met. */
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
 {
     for (int i = 0; i < c->part.n && ok; i++)
-        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
+        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) ||
+             dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;
@@ -12396,11 +14529,13 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
     if (!part) return DYNC_ERR_MEMORY;
     part->call = call;
-    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
+    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU",
+              call->row->name);
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
 
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep)
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call,
+                                   const dync__kernel *const with[3], const bool *host, bool keep)
 {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
@@ -12422,28 +14557,30 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
 }
 
 /* ==== cuda/graphs.c ================================================================================ */
-/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and inductor's option of that name. After
- * launch.c.
+/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and
+ * inductor's option of that name. After launch.c.
  *
- * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that came from the same address twice are taken
- * to stay there (parameters); the others are copied to fixed places first. From then on a call compares addresses, copies what moves, draws
- * random numbers' first index, launches the graph and hands out copies of its results. An input at a new address of the first kind makes it
- * fixed-place and records again; sizes cannot change, as AOT has an inner callable for each. Inputs in main memory: no graph, said once.
- * Source: torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
+ * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that
+ * came from the same address twice are taken to stay there (parameters); the others are copied to
+ * fixed places first. From then on a call compares addresses, copies what moves, draws random
+ * numbers' first index, launches the graph and hands out copies of its results. An input at a new
+ * address of the first kind makes it fixed-place and records again; sizes cannot change, as AOT has
+ * an inner callable for each. Inputs in main memory: no graph, said once. Source:
+ * torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
 
 typedef struct dync__cuda_graph {
     dync__inner inner;
     dync__mutex lock;
     int device, n_in, n_out, calls;
-    void **address;                      /* of each input at the last call, or at the recording */
-    bool *moves;                         /* copied to a fixed place */
+    void **address; /* of each input at the last call, or at the recording */
+    bool *moves;    /* copied to a fixed place */
     dync__tensor **fixed, **result;
     cudaGraphExec_t exec;
-    dync__cuda_recording kept;           /* memory and random state of the recording */
+    dync__cuda_recording kept; /* memory and random state of the recording */
     uint64_t rng_count;
-    bool *stays;                         /* written by the graph: never copied, recorded again at another address */
+    bool *stays; /* written by the graph: never copied, recorded again at another address */
     int n_stays;
-    bool plain;                          /* never recorded: something is in main memory, or recording failed */
+    bool plain; /* never recorded: something is in main memory, or recording failed */
 } dync__cuda_graph;
 
 static void dync__cuda_graph_drop(dync__cuda_graph *g)
@@ -12462,7 +14599,8 @@ static void dync__cuda_graph_drop(dync__cuda_graph *g)
         dync__unref(g->result[i]);
         g->result[i] = NULL;
     }
-    for (int i = 0; i < g->kept.kept.n; i++) dync__cuda_free(g->kept.kept.at[i].device, g->kept.kept.at[i].p, g->kept.kept.at[i].n);
+    for (int i = 0; i < g->kept.kept.n; i++)
+        dync__cuda_free(g->kept.kept.at[i].device, g->kept.kept.at[i].p, g->kept.kept.at[i].n);
     dync__vec_free(&g->kept.kept);
     if (g->kept.rng) dync__cuda_free(g->device, g->kept.rng, 16);
     g->kept.rng = NULL;
@@ -12502,7 +14640,8 @@ static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_ou
     g->fixed = dync__calloc((size_t)(n_in + 1) * sizeof *g->fixed);
     g->result = dync__calloc((size_t)(n_out + 1) * sizeof *g->result);
     if (!g->address || !g->moves || !g->fixed || !g->result) return DYNC_ERR_MEMORY;
-    return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags");
+    return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING),
+                            "cudaStreamCreateWithFlags");
 }
 
 static size_t dync__cuda_span_bytes(const dync__tensor *t)
@@ -12513,7 +14652,8 @@ static size_t dync__cuda_span_bytes(const dync__tensor *t)
 }
 
 /* Inputs as the graph sees them: themselves, or their fixed places. Fresh references. */
-static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen)
+static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in,
+                                           dync__tensor **seen)
 {
     for (int i = 0; i < g->n_in; i++) {
         if (!g->moves[i]) {
@@ -12523,13 +14663,15 @@ static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *co
         }
         dync__layout lay = in[i]->lay;
         lay.offset = 0;
-        if (!(seen[i] = dync__tensor_empty(in[i]->dtype, in[i]->device, &lay))) return DYNC_ERR_MEMORY;
+        if (!(seen[i] = dync__tensor_empty(in[i]->dtype, in[i]->device, &lay)))
+            return DYNC_ERR_MEMORY;
         dync__ref(g->fixed[i] = seen[i]);
     }
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph)
+static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen,
+                                            cudaGraph_t *graph)
 {
     dync__cuda_recording *r = &g->kept;
     cudaStream_t stream = r->stream;
@@ -12538,12 +14680,13 @@ static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *c
     r->failed = r->left = false;
     r->rng_first = first;
     if (!(r->rng = dync__cuda_alloc(g->device, 16))) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED), "cudaStreamBeginCapture"));
+    DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED),
+                               "cudaStreamBeginCapture"));
     dync__cuda_tls.recording = r;
     dync_status status = g->inner.run(g->inner.state, g->n_in, seen, g->n_out, g->result);
     dync__cuda_tls.recording = NULL;
     g->rng_count = dync__tls.rng_offset - first;
-    dync__tls.rng_offset = first;                            /* the replay draws them */
+    dync__tls.rng_offset = first; /* the replay draws them */
     cudaError_t e = cudaStreamEndCapture(stream, graph);
     if (status == DYNC_OK) status = dync__cuda_check(e, "cudaStreamEndCapture");
     return status == DYNC_OK && r->failed ? DYNC_ERR_MEMORY : status;
@@ -12559,16 +14702,21 @@ static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *cons
     if (status == DYNC_OK && g->kept.left) {
         g->plain = true;
         dync__log(DYNC__LOG_perf, "cudagraphs: a step runs on the CPU: run plainly");
-    } else if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
+    } else if (status == DYNC_OK)
+        status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0),
+                                  "cudaGraphInstantiate");
     if (graph) (void)cudaGraphDestroy(graph);
     for (int i = 0; seen && i < g->n_in; i++) dync__unref(seen[i]);
     dync__free(seen, bytes);
-    if (status != DYNC_OK || g->plain) dync__cuda_graph_drop(g);
-    else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
+    if (status != DYNC_OK || g->plain)
+        dync__cuda_graph_drop(g);
+    else
+        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
     return status;
 }
 
-/* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what the graph has written. */
+/* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what
+ * the graph has written. */
 static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in)
 {
     const dync__tensor *t = g->result[i];
@@ -12579,11 +14727,13 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
             lay.offset += in[k]->lay.offset;
             return dync__tensor_alias(in[k], t->dtype, &lay);
         }
-        if (!seen && in[k]->storage->data == t->storage->data && t->storage->data) return dync__tensor_alias(in[k], t->dtype, &t->lay);
+        if (!seen && in[k]->storage->data == t->storage->data && t->storage->data)
+            return dync__tensor_alias(in[k], t->dtype, &t->lay);
     }
     dync__storage *s = NULL;
     s = dync__storage_new(g->device, t->storage->size_bytes);
-    if (s && dync__cuda_copy_later(g->device, s->data, g->device, t->storage->data, t->storage->size_bytes) != DYNC_OK) {
+    if (s && dync__cuda_copy_later(g->device, s->data, g->device, t->storage->data,
+                                   t->storage->size_bytes) != DYNC_OK) {
         dync__storage_unref(s);
         s = NULL;
     }
@@ -12591,7 +14741,8 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
 }
 
 /* Results that share a storage share the copy too. */
-static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in,
+                                            dync__tensor **out)
 {
     for (int i = 0; i < g->n_out; i++) {
         out[i] = NULL;
@@ -12604,16 +14755,20 @@ static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *c
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in,
+                                           dync__tensor **out)
 {
     for (int i = 0; i < g->n_in; i++)
         if (g->moves[i] && in[i]->numel)
-            DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device, dync__tensor_data(in[i]), dync__cuda_span_bytes(in[i])));
+            DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device,
+                                            dync__tensor_data(in[i]),
+                                            dync__cuda_span_bytes(in[i])));
     if (g->rng_count) {
         uint64_t state[2] = {dync__tls.rng_seed, dync__rng_take(g->rng_count)};
         DYNC__TRY(dync__cuda_copy_later(g->device, g->kept.rng, DYNC_CPU, state, sizeof state));
     }
-    DYNC__TRY(dync__cuda_check(cudaGraphLaunch(g->exec, dync__cuda_stream(g->device)), "cudaGraphLaunch"));
+    DYNC__TRY(dync__cuda_check(cudaGraphLaunch(g->exec, dync__cuda_stream(g->device)),
+                               "cudaGraphLaunch"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.replays, 1);
     return dync__cuda_graph_results(g, in, out);
 }
@@ -12633,7 +14788,8 @@ static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, 
     return true;
 }
 
-static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                        dync__tensor **out)
 {
     dync__cuda_graph *g = state;
     bool again = false;
@@ -12670,7 +14826,8 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dyn
         return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < graph->over.n; i++)
-        if (graph->over.at[i] >= 0 && graph->over.at[i] < g->n_stays) g->stays[graph->over.at[i]] = true;
+        if (graph->over.at[i] >= 0 && graph->over.at[i] < g->n_stays)
+            g->stays[graph->over.at[i]] = true;
     g->inner = *inner;
     g->device = device;
     memset(inner, 0, sizeof *inner);
@@ -12682,12 +14839,21 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dyn
 }
 
 /* ==== cuda/public.c ================================================================================ */
-/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
+/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device.
+ * Last. */
 
 static const dync__device dync__cuda_device = {
-    .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
-    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .call_takes = dync__gm_takes, .run = dync__cuda_run,
-    .code_free = dync__cuda_code_free, .code_dump = dync__cuda_code_dump, .record = dync__cuda_record,
+    .known = dync__cuda_known,
+    .alloc = dync__cuda_alloc,
+    .free = dync__cuda_free,
+    .copy = dync__cuda_copy,
+    .kernel_new = dync__cuda_kernel_new,
+    .call_new = dync__cuda_call_new,
+    .call_takes = dync__gm_takes,
+    .run = dync__cuda_run,
+    .code_free = dync__cuda_code_free,
+    .code_dump = dync__cuda_code_dump,
+    .record = dync__cuda_record,
 };
 #if !defined(DYNC__SPLIT)
 static const dync__device *dync__device_hook = &dync__cuda_device;
@@ -12701,7 +14867,9 @@ DYNC_API const char *dync_cuda_reason(void) { return dync__cuda_why(); }
 static dync_status dync__cuda_device_of(int index, int *device)
 {
     *device = DYNC_CUDA | index << 8;
-    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d", dync__cuda_count() - 1, index);
+    if (index < 0 || index >= DYNC__CUDA_DEVICES)
+        return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d",
+                          dync__cuda_count() - 1, index);
     DYNC__TRY(dync__cuda_known(*device));
     return dync__cuda_enter(*device);
 }
@@ -12726,7 +14894,8 @@ DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_
 DYNC_API void dync_cuda_empty_cache(int index)
 {
     int device;
-    if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK) dync__cuda_trim(device);
+    if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK)
+        dync__cuda_trim(device);
 }
 
 static dync__tensor *dync__cuda_own(const dync_tensor *h)
@@ -12757,21 +14926,27 @@ DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
 {
     dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
     if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
-    if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) || !dync__layout_is_dense(&t->lay)) return dync_to_device(h, device);
+    if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) ||
+        !dync__layout_is_dense(&t->lay))
+        return dync_to_device(h, device);
     dync__layout lay = t->lay;
     lay.offset = 0;
     size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
     void *pinned = device == DYNC_CPU ? dync__cuda_alloc_pinned(bytes) : NULL;
     if (device == DYNC_CPU) {
         dync__storage *s = pinned ? dync__storage_borrow(DYNC_CPU, pinned, bytes) : NULL;
-        if (s) s->flags = DYNC__STORAGE_PINNED;
-        else if (pinned) dync__cuda_free(DYNC_CPU, pinned, 0);
+        if (s)
+            s->flags = DYNC__STORAGE_PINNED;
+        else if (pinned)
+            dync__cuda_free(DYNC_CPU, pinned, 0);
         out = s ? dync__tensor_new(s, t->dtype, &lay) : NULL;
     } else {
         out = dync__tensor_empty(t->dtype, (int)device, &lay);
     }
     dync__unref(dense);
-    if (out && bytes && dync__cuda_copy_later((int)device, out->storage->data, t->device, dync__tensor_data(t), bytes) != DYNC_OK) {
+    if (out && bytes &&
+        dync__cuda_copy_later((int)device, out->storage->data, t->device, dync__tensor_data(t),
+                              bytes) != DYNC_OK) {
         dync__unref(out);
         out = NULL;
     }
@@ -12782,7 +14957,8 @@ DYNC_API void *dync_cuda_data(dync_tensor *h)
 {
     dync__tensor *t = dync__cuda_own(h);
     if (!t) return NULL;
-    if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
+    if ((t->device & 255) != DYNC_CUDA)
+        return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
     return dync__tensor_data(t);
 }
 
@@ -12795,7 +14971,9 @@ DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
     dync_cuda_stream *s = dync__calloc(sizeof *s);
     if (!s) return NULL;
     s->device = device;
-    if (dync__cuda_check(cudaStreamCreateWithFlags(&s->stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags") == DYNC_OK) return s;
+    if (dync__cuda_check(cudaStreamCreateWithFlags(&s->stream, DYNC__CU_NON_BLOCKING),
+                         "cudaStreamCreateWithFlags") == DYNC_OK)
+        return s;
     dync__free(s, sizeof *s);
     return NULL;
 }
@@ -12816,7 +14994,8 @@ DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
 DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index)
 {
     if (s) index = s->device >> 8;
-    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
+    if (index < 0 || index >= DYNC__CUDA_DEVICES)
+        return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
     dync_cuda_stream *before = dync__cuda_tls.stream[index];
     dync__cuda_tls.stream[index] = s;
     return before;
@@ -12852,7 +15031,9 @@ DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
     dync_cuda_event *e = dync__calloc(sizeof *e);
     if (!e) return NULL;
     e->device = device;
-    if (dync__cuda_check(cudaEventCreateWithFlags(&e->event, 0), "cudaEventCreateWithFlags") == DYNC_OK) return e;
+    if (dync__cuda_check(cudaEventCreateWithFlags(&e->event, 0), "cudaEventCreateWithFlags") ==
+        DYNC_OK)
+        return e;
     dync__free(e, sizeof *e);
     return NULL;
 }
@@ -12868,7 +15049,8 @@ DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e)
 {
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(e->device));
-    return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)), "cudaEventRecord");
+    return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)),
+                            "cudaEventRecord");
 }
 
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
@@ -12880,8 +15062,13 @@ DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
 {
     float ms = 0;
-    if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
-    return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
+    if (dync__cuda_given(start, "an event") != DYNC_OK ||
+        dync__cuda_given(end, "an event") != DYNC_OK)
+        return (double)NAN;
+    return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event),
+                            "cudaEventElapsedTime") == DYNC_OK
+               ? (double)ms
+               : (double)NAN;
 }
 
 DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }

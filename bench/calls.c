@@ -1,13 +1,19 @@
-/* bench/calls.c: what a call costs beside its kernels: guards, branches, misses, breaks, capture. All tensors have ten elements, so that the
- * kernels are next to nothing. Medians of 15 samples in nanoseconds; numbers only, as in bench.c.
+/* bench/calls.c: what a call costs beside its kernels: guards, branches, misses, breaks, capture.
+ * All tensors have ten elements, so that the kernels are next to nothing. Medians of 15 samples in
+ * nanoseconds; numbers only, as in bench.c.
  *
- *   make bench   or build/bench/calls [text]   J=file: the same as JSON (bench/peers/ prints it beside torch.compile's figures) */
+ *   make bench   or build/bench/calls [text]   J=file: the same as JSON (bench/peers/ prints it
+ * beside torch.compile's figures) */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "timing.h"
 
 enum { ELEMENTS = 10, MOST = 16 };
-typedef struct call_case { const char *name; double (*sample)(void); double goal; } call_case;
+typedef struct call_case {
+    const char *name;
+    double (*sample)(void);
+    double goal;
+} call_case;
 
 static dync_compiled *compiled;
 static dync_tensor *in[MOST], *out;
@@ -45,8 +51,12 @@ static dync_tensor *fn_chain(dync_tensor *x)
 }
 
 /* A backend that compiles nothing: its callable answers with its first argument. */
-static dync_value first_argument(void *state, const dync_value *v, int n) { return (void)state, (void)n, dync_tuple(v[0].as.t); }
-static dync_status compile_nothing(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *made, void *user)
+static dync_value first_argument(void *state, const dync_value *v, int n)
+{
+    return (void)state, (void)n, dync_tuple(v[0].as.t);
+}
+static dync_status compile_nothing(dync_graph *g, const dync_value *examples, int n,
+                                   const char *options, dync_callable *made, void *user)
 {
     (void)g, (void)examples, (void)n, (void)options, (void)user;
     made->run = first_argument;
@@ -54,9 +64,15 @@ static dync_status compile_nothing(dync_graph *g, const dync_value *examples, in
 }
 
 /* ---- the samples ----------------------------------------------------------------------------- */
-static void call(void) { DYNC_SCOPE { dync_call_values(compiled, n_args, args); } }
+static void call(void)
+{
+    DYNC_SCOPE { dync_call_values(compiled, n_args, args); }
+}
 static void call_into(void) { dync_call_into_values(compiled, dync_v_tensor(out), n_args, args); }
-static void call_plainly(void) { DYNC_SCOPE { fn_small(in[0]); } }
+static void call_plainly(void)
+{
+    DYNC_SCOPE { fn_small(in[0]); }
+}
 
 static double sample_of(void (*fn)(void))
 {
@@ -94,25 +110,32 @@ static double sample_branch(void)
     return sample_of(call);
 }
 
-/* Less three kernels: half as much again as what a graph of three takes more than a graph of one. */
+/* Less three kernels: half as much again as what a graph of three takes more than a graph of one.
+ */
 static double sample_branch_over(void)
 {
     static dync_compiled *three, *one, *branch;
-    if (!three) three = dync_compile(fn_three, .options = "no_fuse"), one = dync_compile(fn_one, .options = "no_fuse"), branch = dync_compile(fn_branch);
+    if (!three)
+        three = dync_compile(fn_three, .options = "no_fuse"),
+        one = dync_compile(fn_one, .options = "no_fuse"), branch = dync_compile(fn_branch);
     n_args = 1;
     double t[3];
-    for (int i = 0; i < 3; i++) compiled = i == 0 ? three : i == 1 ? one : branch, t[i] = sample_of(call);
+    for (int i = 0; i < 3; i++)
+        compiled = i == 0 ? three : i == 1 ? one : branch, t[i] = sample_of(call);
     compiled = NULL;
     return t[2] - 1.5 * (t[0] - t[1]);
 }
 
-/* Eight entries by shape. With one shape more the limit is reached: the call asks all eight and runs as written. */
+/* Eight entries by shape. With one shape more the limit is reached: the call asks all eight and
+ * runs as written. */
 static void eight_entries(void)
 {
     if (compiled) return;
     compiled = dync_compile(fn_small, .recompile_limit = 8, .dynamic = DYNC_DYNAMIC_OFF);
-    for (int i = 0; i < 9; i++)
-        DYNC_SCOPE { dync_call(compiled, dync_ones(dync_shape(ELEMENTS + i + 1))); }
+    for (int i = 0; i < 9; i++) DYNC_SCOPE
+        {
+            dync_call(compiled, dync_ones(dync_shape(ELEMENTS + i + 1)));
+        }
     call();
 }
 static double sample_miss(void)
@@ -141,7 +164,8 @@ static double sample_eighth(void)
     return t;
 }
 
-/* What 64 operators more cost in a call that is replayed at a break, less what their kernels cost where there is no break. */
+/* What 64 operators more cost in a call that is replayed at a break, less what their kernels cost
+ * where there is no break. */
 static double chain_ns(bool with_break, int n)
 {
     double best = 1e18;
@@ -158,7 +182,11 @@ static double chain_ns(bool with_break, int n)
     compiled = NULL;
     return best;
 }
-static double sample_replay(void) { return (chain_ns(true, 96) - chain_ns(true, 32) - (chain_ns(false, 96) - chain_ns(false, 32))) / 64; }
+static double sample_replay(void)
+{
+    return (chain_ns(true, 96) - chain_ns(true, 32) - (chain_ns(false, 96) - chain_ns(false, 32))) /
+           64;
+}
 
 static double capture_ns(int n)
 {
@@ -212,24 +240,31 @@ int main(int argc, char **argv)
     bool first = true;
     dync_init((dync_init_options){.threads = 1, .seed = 1});
     if (json) fputs("[", json);
-    printf("%-44s %9s %9s %9s  %s\n", "what a call costs, 10 elements", "min", "median", "max", "goal");
+    printf("%-44s %9s %9s %9s  %s\n", "what a call costs, 10 elements", "min", "median", "max",
+           "goal");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char low[32], median[32], high[32], goal[32] = "-";
         double t[SAMPLES];
         if (!strstr(cases[i].name, filter)) continue;
         compiled = NULL;
-        DYNC_SCOPE {
-            for (int k = 0; k < MOST; k++) args[k] = dync_v_tensor(in[k] = dync_rand(dync_shape(ELEMENTS)));
+        DYNC_SCOPE
+        {
+            for (int k = 0; k < MOST; k++)
+                args[k] = dync_v_tensor(in[k] = dync_rand(dync_shape(ELEMENTS)));
             out = dync_zeros(dync_shape(ELEMENTS));
             for (int k = 0; k < SAMPLES; k++) t[k] = cases[i].sample();
             dync_compiled_free(compiled);
         }
         bench_times s = summary(t, SAMPLES);
-        if (cases[i].goal > 0) snprintf(goal, sizeof goal, "<= %.0f ns%s", cases[i].goal, s.median <= cases[i].goal ? "" : "  missed");
-        printf("%-44s %9s %9s %9s  %s\n", cases[i].name, show_ns(s.low, low, sizeof low), show_ns(s.median, median, sizeof median),
-               show_ns(s.high, high, sizeof high), goal);
+        if (cases[i].goal > 0)
+            snprintf(goal, sizeof goal, "<= %.0f ns%s", cases[i].goal,
+                     s.median <= cases[i].goal ? "" : "  missed");
+        printf("%-44s %9s %9s %9s  %s\n", cases[i].name, show_ns(s.low, low, sizeof low),
+               show_ns(s.median, median, sizeof median), show_ns(s.high, high, sizeof high), goal);
         fflush(stdout);
-        if (json) fprintf(json, "%s\n  {\"name\": \"%s\", \"median_ns\": %.1f, \"goal_ns\": %.0f}", first ? "" : ",", cases[i].name, s.median, cases[i].goal);
+        if (json)
+            fprintf(json, "%s\n  {\"name\": \"%s\", \"median_ns\": %.1f, \"goal_ns\": %.0f}",
+                    first ? "" : ",", cases[i].name, s.median, cases[i].goal);
         first = false;
     }
     if (json) fputs("\n]\n", json);

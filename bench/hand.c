@@ -1,4 +1,5 @@
-/* bench/hand.c: see hand.h. Plain C that compilers vectorise: sums go through 16 partial sums, exp is a polynomial. No fast-math. */
+/* bench/hand.c: see hand.h. Plain C that compilers vectorise: sums go through 16 partial sums, exp
+ * is a polynomial. No fast-math. */
 #include "hand.h"
 #include <math.h>
 #include <stdint.h>
@@ -77,7 +78,8 @@ void hand_softmax(const float *restrict x, float *restrict y, size_t rows, size_
     }
 }
 
-void hand_layernorm(const float *restrict x, const float *restrict w, const float *restrict b, float *restrict y, size_t rows, size_t n)
+void hand_layernorm(const float *restrict x, const float *restrict w, const float *restrict b,
+                    float *restrict y, size_t rows, size_t n)
 {
     for (size_t row = 0; row < rows; row++, x += n, y += n) {
         float sum[LANES] = {0}, square[LANES] = {0}, mean = 0, var = 0;
@@ -107,16 +109,19 @@ void hand_sum(const float *restrict x, float *restrict y, size_t n)
     *y = s;
 }
 
-void hand_transpose_add(const float *restrict a, const float *restrict b, float *restrict y, size_t n)
+void hand_transpose_add(const float *restrict a, const float *restrict b, float *restrict y,
+                        size_t n)
 {
     enum { TILE = 16 };
     for (size_t i0 = 0; i0 < n; i0 += TILE)
         for (size_t j0 = 0; j0 < n; j0 += TILE)
             for (size_t i = i0; i < i0 + TILE && i < n; i++)
-                for (size_t j = j0; j < j0 + TILE && j < n; j++) y[i * n + j] = a[j * n + i] + b[i * n + j];
+                for (size_t j = j0; j < j0 + TILE && j < n; j++)
+                    y[i * n + j] = a[j * n + i] + b[i * n + j];
 }
 
-/* Four rows of c at a time, so that each row of b is loaded once for four; columns in panels that stay in L1. */
+/* Four rows of c at a time, so that each row of b is loaded once for four; columns in panels that
+ * stay in L1. */
 void hand_sgemm(const float *restrict a, const float *restrict b, float *restrict c, size_t n)
 {
     enum { PANEL = 256, DEEP = 128 };
@@ -124,11 +129,13 @@ void hand_sgemm(const float *restrict a, const float *restrict b, float *restric
     for (size_t j0 = 0; j0 < n; j0 += PANEL)
         for (size_t k0 = 0; k0 < n; k0 += DEEP)
             for (size_t i = 0; i < n; i += 4) {
-                size_t rows = n - i < 4 ? n - i : 4, j1 = j0 + PANEL < n ? j0 + PANEL : n, k1 = k0 + DEEP < n ? k0 + DEEP : n;
+                size_t rows = n - i < 4 ? n - i : 4, j1 = j0 + PANEL < n ? j0 + PANEL : n,
+                       k1 = k0 + DEEP < n ? k0 + DEEP : n;
                 for (size_t k = k0; k < k1; k++) {
                     const float *row = b + k * n;
                     if (rows == 4) {
-                        float a0 = a[i * n + k], a1 = a[(i + 1) * n + k], a2 = a[(i + 2) * n + k], a3 = a[(i + 3) * n + k];
+                        float a0 = a[i * n + k], a1 = a[(i + 1) * n + k], a2 = a[(i + 2) * n + k],
+                              a3 = a[(i + 3) * n + k];
                         float *c0 = c + i * n, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
                         for (size_t j = j0; j < j1; j++) {
                             c0[j] += a0 * row[j];
@@ -138,7 +145,8 @@ void hand_sgemm(const float *restrict a, const float *restrict b, float *restric
                         }
                     } else {
                         for (size_t r = 0; r < rows; r++)
-                            for (size_t j = j0; j < j1; j++) c[(i + r) * n + j] += a[(i + r) * n + k] * row[j];
+                            for (size_t j = j0; j < j1; j++)
+                                c[(i + r) * n + j] += a[(i + r) * n + k] * row[j];
                     }
                 }
             }

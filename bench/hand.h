@@ -1,4 +1,5 @@
-/* bench/hand.h: the loops that a careful person would write instead. Compiled alone with -O3 -march=native. */
+/* bench/hand.h: the loops that a careful person would write instead. Compiled alone with -O3
+ * -march=native. */
 #ifndef BENCH_HAND_H
 #define BENCH_HAND_H
 #include <stddef.h>
@@ -10,7 +11,8 @@ void hand_chain(const float *a, const float *b, float *y, size_t n);
 /* gelu_tanh(a) * sigmoid(b) */
 void hand_gate(const float *a, const float *b, float *y, size_t n);
 void hand_softmax(const float *x, float *y, size_t rows, size_t n);
-void hand_layernorm(const float *x, const float *w, const float *b, float *y, size_t rows, size_t n);
+void hand_layernorm(const float *x, const float *w, const float *b, float *y, size_t rows,
+                    size_t n);
 void hand_sum(const float *x, float *y, size_t n);
 /* y = a^T + b, n x n */
 void hand_transpose_add(const float *a, const float *b, float *y, size_t n);

@@ -8,7 +8,9 @@
 #include <time.h>
 
 enum { SAMPLES = 15 };
-typedef struct bench_times { double low, median, high; } bench_times;
+typedef struct bench_times {
+    double low, median, high;
+} bench_times;
 
 static double now_ns(void)
 {

@@ -30,8 +30,8 @@ int main(void)
     /* y = a * b */
     dync_tensor *y = dync_mul(dync_slice(x, 1, 0, 1, 1), dync_slice(x, 1, 1, 2, 1));
     double first = 0, last = 0;
-    for (int i = 0; i < 400; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 400; i++) DYNC_SCOPE
+        {
             dync_tensor *loss = dync_call(f, x, y);
             if (!loss) return dync_error();
             last = dync_item(loss);

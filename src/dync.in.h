@@ -1,4 +1,5 @@
-/* dync.h: torch.compile for C. The amalgamation order is the dependency order; tools/amalgamate inlines it into dync.h. */
+/* dync.h: torch.compile for C. The amalgamation order is the dependency order; tools/amalgamate
+ * inlines it into dync.h. */
 #ifndef DYNC_H
 #define DYNC_H
 #include "api/manual.h"

@@ -1,4 +1,5 @@
-/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate inlines this list into dync_cuda.h. */
+/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate
+ * inlines this list into dync_cuda.h. */
 #ifndef DYNC_CUDA_H
 #define DYNC_CUDA_H
 #ifndef DYNC_H

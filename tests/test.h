@@ -4,14 +4,16 @@
  *   TEST(adds) { EXPECT(1 + 1 == 2); EXPECT_EQ_INT(f(3), 9); EXPECT_NEAR(g(0.5), 0.25, 1e-6); }
  *   TEST_MAIN
  *
- * EXPECT* record a failure and go on; REQUIRE returns from the test. Each test runs in a process of its own where fork exists,
- * so a crash or an endless loop is one failure and not the end. What a passing test prints is thrown away.
- * TEST_LONG defines a test that only `make test-all` runs (TEST_LONG=1 in the environment), or -t with its whole name.
- * test_count(n) is n times SOAK (1 where the environment has no SOAK): for tests that make random cases.
- * Options: -t text (names that contain it), --seed N, --list, --no-fork, -v (show output).
- * The last line is always "N passed, N failed, N skipped"; the exit status is 0 where nothing failed.
+ * EXPECT* record a failure and go on; REQUIRE returns from the test. Each test runs in a process of
+ * its own where fork exists, so a crash or an endless loop is one failure and not the end. What a
+ * passing test prints is thrown away. TEST_LONG defines a test that only `make test-all` runs
+ * (TEST_LONG=1 in the environment), or -t with its whole name. test_count(n) is n times SOAK (1
+ * where the environment has no SOAK): for tests that make random cases. Options: -t text (names
+ * that contain it), --seed N, --list, --no-fork, -v (show output). The last line is always "N
+ * passed, N failed, N skipped"; the exit status is 0 where nothing failed.
  *
- * Include it after dync.h: then failed statuses show dync's message. TEST_AFTER_EACH, if defined before, is run after each test. */
+ * Include it after dync.h: then failed statuses show dync's message. TEST_AFTER_EACH, if defined
+ * before, is run after each test. */
 #ifndef DYNC_TESTS_TEST_H
 #define DYNC_TESTS_TEST_H
 #include <math.h>
@@ -38,7 +40,7 @@
 
 typedef struct test__case {
     const char *name, *file;
-    int line, is_long;             /* long: only with TEST_LONG=1, or by its whole name */
+    int line, is_long; /* long: only with TEST_LONG=1, or by its whole name */
     void (*fn)(void);
     struct test__case *next;
 } test__case;
@@ -46,10 +48,10 @@ typedef struct test__case {
 enum { TEST__PASS = 0, TEST__FAIL = 1, TEST__SKIP = 77, TEST__MAX_REPORTS = 20 };
 
 static struct {
-    test__case *cases;             /* sorted by line */
+    test__case *cases; /* sorted by line */
     const char *program, *filter;
     uint64_t seed, random;
-    int failures;                  /* of the running test */
+    int failures; /* of the running test */
     const char *skip_reason;
     int no_fork, verbose, timeout_s;
 } test__state;
@@ -69,24 +71,28 @@ TEST__UNUSED static void test__add(test__case *c)
 #define TEST__REGISTER(name) static const int test__reg_##name = (test__add(&test__case_##name), 0);
 #define TEST__USE(name) (void)test__reg_##name;
 #else
-#define TEST__REGISTER(name) \
-    __attribute__((constructor)) static void test__reg_##name(void) { test__add(&test__case_##name); }
+#define TEST__REGISTER(name)                                        \
+    __attribute__((constructor)) static void test__reg_##name(void) \
+    {                                                               \
+        test__add(&test__case_##name);                              \
+    }
 #define TEST__USE(name)
 #endif
-#define TEST__DEFINE(name, is_long)                                                                     \
-    static void test__body_##name(void);                                                                \
-    static void test__run_##name(void);                                                                 \
-    static test__case test__case_##name = {#name, __FILE__, __LINE__, is_long, test__run_##name, NULL}; \
-    TEST__REGISTER(name)                                                                                \
-    static void test__run_##name(void) { TEST__USE(name) test__body_##name(); }                         \
+#define TEST__DEFINE(name, is_long)                                             \
+    static void test__body_##name(void);                                        \
+    static void test__run_##name(void);                                         \
+    static test__case test__case_##name = {#name,   __FILE__,         __LINE__, \
+                                           is_long, test__run_##name, NULL};    \
+    TEST__REGISTER(name)                                                        \
+    static void test__run_##name(void) { TEST__USE(name) test__body_##name(); } \
     static void test__body_##name(void)
-#define TEST(name)      TEST__DEFINE(name, 0)
+#define TEST(name) TEST__DEFINE(name, 0)
 #define TEST_LONG(name) TEST__DEFINE(name, 1)
 
-#define SKIP(reason)                                                 \
-    do {                                                             \
-        test__state.skip_reason = (reason);                          \
-        return;                                                      \
+#define SKIP(reason)                        \
+    do {                                    \
+        test__state.skip_reason = (reason); \
+        return;                             \
     } while (0)
 
 /* ---- expectations ---------------------------------------------------------------------------- */
@@ -94,7 +100,8 @@ TEST__UNUSED static void test__add(test__case *c)
 /* True while this failure is among those worth printing. */
 TEST__UNUSED static int test__fail(const char *file, int line, const char *what)
 {
-    if (++test__state.failures == TEST__MAX_REPORTS + 1 && !test__state.verbose) printf("  ... more failures are not shown: -v\n");
+    if (++test__state.failures == TEST__MAX_REPORTS + 1 && !test__state.verbose)
+        printf("  ... more failures are not shown: -v\n");
     if (test__state.failures > TEST__MAX_REPORTS && !test__state.verbose) return 0;
     printf("  %s:%d: %s\n", file, line, what);
     return 1;
@@ -106,22 +113,26 @@ TEST__UNUSED static int test__expect(int ok, const char *file, int line, const c
     return ok;
 }
 
-TEST__UNUSED static int test__eq_int(long long a, long long b, const char *file, int line, const char *what)
+TEST__UNUSED static int test__eq_int(long long a, long long b, const char *file, int line,
+                                     const char *what)
 {
     if (a == b) return 1;
     if (test__fail(file, line, what)) printf("    got %lld, expected %lld\n", a, b);
     return 0;
 }
 
-TEST__UNUSED static int test__eq_ptr(const void *a, const void *b, const char *file, int line, const char *what)
+TEST__UNUSED static int test__eq_ptr(const void *a, const void *b, const char *file, int line,
+                                     const char *what)
 {
     if (a == b) return 1;
-    if (test__fail(file, line, what)) printf("    got %s, expected %s\n", a ? "a pointer" : "NULL", b ? "another" : "NULL");
+    if (test__fail(file, line, what))
+        printf("    got %s, expected %s\n", a ? "a pointer" : "NULL", b ? "another" : "NULL");
     return 0;
 }
 
 /* Long texts show the first line that differs. */
-TEST__UNUSED static int test__eq_str(const char *a, const char *b, const char *file, int line, const char *what)
+TEST__UNUSED static int test__eq_str(const char *a, const char *b, const char *file, int line,
+                                     const char *what)
 {
     size_t i = 0, start = 0;
     int row = 1, n_a, n_b;
@@ -133,19 +144,25 @@ TEST__UNUSED static int test__eq_str(const char *a, const char *b, const char *f
         return 0;
     }
     for (; a[i] && a[i] == b[i]; i++)
-        if (a[i] == '\n') { row++; start = i + 1; }
+        if (a[i] == '\n') {
+            row++;
+            start = i + 1;
+        }
     n_a = (int)strcspn(a + start, "\n");
     n_b = (int)strcspn(b + start, "\n");
-    printf("    first difference in line %d, column %d\n    got      \"%.*s\"\n    expected \"%.*s\"\n",
-           row, (int)(i - start) + 1, n_a, a + start, n_b, b + start);
+    printf(
+        "    first difference in line %d, column %d\n    got      \"%.*s\"\n    expected \"%.*s\"\n",
+        row, (int)(i - start) + 1, n_a, a + start, n_b, b + start);
     if (strchr(a, '\n')) printf("    the whole text:\n%s\n", a);
     return 0;
 }
 
-TEST__UNUSED static int test__has_str(const char *text, const char *part, const char *file, int line, const char *what)
+TEST__UNUSED static int test__has_str(const char *text, const char *part, const char *file,
+                                      int line, const char *what)
 {
     if (text && part && strstr(text, part)) return 1;
-    if (test__fail(file, line, what)) printf("    \"%s\"\n    is not in \"%s\"\n", part ? part : "NULL", text ? text : "NULL");
+    if (test__fail(file, line, what))
+        printf("    \"%s\"\n    is not in \"%s\"\n", part ? part : "NULL", text ? text : "NULL");
     return 0;
 }
 
@@ -182,20 +199,23 @@ TEST__UNUSED static int test__is_near(double a, double b, double tol)
 
 TEST__UNUSED static void test__show_pair(double a, double b)
 {
-    printf("    got %.17g, expected %.17g, off by %.3g (%.0f ulps of f32, %.0f of f64)\n", a, b, fabs(a - b),
-           test__ulps32(a, b), test__ulps64(a, b));
+    printf("    got %.17g, expected %.17g, off by %.3g (%.0f ulps of f32, %.0f of f64)\n", a, b,
+           fabs(a - b), test__ulps32(a, b), test__ulps64(a, b));
 }
 
-TEST__UNUSED static int test__near(double a, double b, double tol, const char *file, int line, const char *what)
+TEST__UNUSED static int test__near(double a, double b, double tol, const char *file, int line,
+                                   const char *what)
 {
     if (test__is_near(a, b, tol)) return 1;
     if (test__fail(file, line, what)) test__show_pair(a, b);
     return 0;
 }
 
-/* Element i may differ by atol + rtol * |expected|. Reports the first that differs and how many do. */
-TEST__UNUSED static int test__array(const float *f, const double *d, const float *want_f, const double *want_d, long long n,
-                                    double rtol, double atol, const char *file, int line, const char *what)
+/* Element i may differ by atol + rtol * |expected|. Reports the first that differs and how many do.
+ */
+TEST__UNUSED static int test__array(const float *f, const double *d, const float *want_f,
+                                    const double *want_d, long long n, double rtol, double atol,
+                                    const char *file, int line, const char *what)
 {
     long long i, first = -1, count = 0;
     if ((!f && !d) || (!want_f && !want_d)) return test__expect(n == 0, file, line, what);
@@ -208,7 +228,8 @@ TEST__UNUSED static int test__array(const float *f, const double *d, const float
     if (first < 0) return 1;
     if (test__fail(file, line, what)) {
         printf("    %lld of %lld differ, the first at %lld\n", count, n, first);
-        test__show_pair(f ? (double)f[first] : d[first], want_f ? (double)want_f[first] : want_d[first]);
+        test__show_pair(f ? (double)f[first] : d[first],
+                        want_f ? (double)want_f[first] : want_d[first]);
     }
     return 0;
 }
@@ -218,7 +239,8 @@ TEST__UNUSED static int test__array(const float *f, const double *d, const float
 #else
 #define TEST__MESSAGE ""
 #endif
-TEST__UNUSED static int test__ok(int status, const char *message, const char *file, int line, const char *what)
+TEST__UNUSED static int test__ok(int status, const char *message, const char *file, int line,
+                                 const char *what)
 {
     if (status == 0) return 1;
     if (test__fail(file, line, what)) printf("    status %d: %s\n", status, message);
@@ -226,37 +248,43 @@ TEST__UNUSED static int test__ok(int status, const char *message, const char *fi
 }
 
 #define EXPECT(cond) test__expect((cond) ? 1 : 0, __FILE__, __LINE__, #cond)
-#define EXPECT_EQ_INT(a, b) test__eq_int((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
+#define EXPECT_EQ_INT(a, b) \
+    test__eq_int((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
 #define EXPECT_EQ_PTR(a, b) test__eq_ptr((a), (b), __FILE__, __LINE__, #a " == " #b)
 #define EXPECT_EQ_STR(a, b) test__eq_str((a), (b), __FILE__, __LINE__, #a " is " #b)
-#define EXPECT_HAS_STR(text, part) test__has_str((text), (part), __FILE__, __LINE__, #text " contains " #part)
-#define EXPECT_NEAR(a, b, tol) test__near((double)(a), (double)(b), (tol), __FILE__, __LINE__, #a " is near " #b)
+#define EXPECT_HAS_STR(text, part) \
+    test__has_str((text), (part), __FILE__, __LINE__, #text " contains " #part)
+#define EXPECT_NEAR(a, b, tol) \
+    test__near((double)(a), (double)(b), (tol), __FILE__, __LINE__, #a " is near " #b)
 #define EXPECT_NEAR_F32(a, b, n, rtol, atol) \
     test__array((a), NULL, (b), NULL, (n), (rtol), (atol), __FILE__, __LINE__, #a " is near " #b)
 #define EXPECT_NEAR_F64(a, b, n, rtol, atol) \
     test__array(NULL, (a), NULL, (b), (n), (rtol), (atol), __FILE__, __LINE__, #a " is near " #b)
 #define EXPECT_F32_NEAR_F64(a, b, n, rtol, atol) \
     test__array((a), NULL, NULL, (b), (n), (rtol), (atol), __FILE__, __LINE__, #a " is near " #b)
-#define EXPECT_OK(status) test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")
-#define EXPECT_STATUS(got, want) test__eq_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got " is " #want)
-#define REQUIRE(cond)                                                            \
-    do {                                                                         \
-        if (!test__expect((cond) ? 1 : 0, __FILE__, __LINE__, #cond)) return;    \
+#define EXPECT_OK(status) \
+    test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")
+#define EXPECT_STATUS(got, want) \
+    test__eq_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got " is " #want)
+#define REQUIRE(cond)                                                         \
+    do {                                                                      \
+        if (!test__expect((cond) ? 1 : 0, __FILE__, __LINE__, #cond)) return; \
     } while (0)
-#define REQUIRE_OK(status)                                                                                     \
-    do {                                                                                                       \
-        if (!test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")) return;          \
+#define REQUIRE_OK(status)                                                                    \
+    do {                                                                                      \
+        if (!test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")) \
+            return;                                                                           \
     } while (0)
 
 /* ---- random numbers of a test: the same for the same --seed and name ------------------------- */
 TEST__UNUSED static uint64_t test_random(void)
 {
-    uint64_t z = (test__state.random += 0x9e3779b97f4a7c15u);      /* SplitMix64 */
+    uint64_t z = (test__state.random += 0x9e3779b97f4a7c15u); /* SplitMix64 */
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
-TEST__UNUSED static int test_random_int(int low, int high)      /* low <= result <= high */
+TEST__UNUSED static int test_random_int(int low, int high) /* low <= result <= high */
 {
     return low + (int)(test_random() % (uint64_t)((int64_t)high - low + 1));
 }
@@ -279,7 +307,8 @@ static void test__run_here(const test__case *c)
     test__state.failures = 0;
     test__state.skip_reason = NULL;
     test__state.random = test__state.seed;
-    for (p = c->name; *p; p++) test__state.random = (test__state.random ^ (unsigned char)*p) * 0x100000001b3u;
+    for (p = c->name; *p; p++)
+        test__state.random = (test__state.random ^ (unsigned char)*p) * 0x100000001b3u;
     c->fn();
 #if defined(TEST_AFTER_EACH)
     TEST_AFTER_EACH;
@@ -376,7 +405,8 @@ static int test__wanted(const test__case *c)
     int skip = c->is_long && !(want_long && atoi(want_long));
     if (!test__state.filter) return !skip;
     for (other = test__state.cases; other; other = other->next)
-        if (strcmp(other->name, test__state.filter) == 0) return strcmp(c->name, test__state.filter) == 0;
+        if (strcmp(other->name, test__state.filter) == 0)
+            return strcmp(c->name, test__state.filter) == 0;
     return !skip && strstr(c->name, test__state.filter) != NULL;
 }
 
@@ -389,11 +419,16 @@ static int test__main(int argc, char **argv)
     test__state.seed = 1;
     test__state.timeout_s = timeout ? atoi(timeout) : 300;
     for (i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-t") == 0 && i + 1 < argc) test__state.filter = argv[++i];
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) test__state.seed = strtoull(argv[++i], NULL, 0);
-        else if (strcmp(argv[i], "--list") == 0) list = 1;
-        else if (strcmp(argv[i], "--no-fork") == 0) test__state.no_fork = 1;
-        else if (strcmp(argv[i], "-v") == 0) test__state.verbose = 1;
+        if (strcmp(argv[i], "-t") == 0 && i + 1 < argc)
+            test__state.filter = argv[++i];
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            test__state.seed = strtoull(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--list") == 0)
+            list = 1;
+        else if (strcmp(argv[i], "--no-fork") == 0)
+            test__state.no_fork = 1;
+        else if (strcmp(argv[i], "-v") == 0)
+            test__state.verbose = 1;
         else {
             printf("usage: %s [-t text] [--seed N] [--list] [--no-fork] [-v]\n", argv[0]);
             return 2;
@@ -407,13 +442,17 @@ static int test__main(int argc, char **argv)
             continue;
         }
         outcome = test__run(c);
-        if (outcome == TEST__PASS) passed++;
-        else if (outcome == TEST__SKIP) skipped++;
-        else failed++;
+        if (outcome == TEST__PASS)
+            passed++;
+        else if (outcome == TEST__SKIP)
+            skipped++;
+        else
+            failed++;
     }
     if (!list) printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed || (test__state.filter && !list && !passed && !skipped);
 }
 
-#define TEST_MAIN int main(int argc, char **argv) { return test__main(argc, argv); }
+#define TEST_MAIN \
+    int main(int argc, char **argv) { return test__main(argc, argv); }
 #endif

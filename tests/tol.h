@@ -1,9 +1,11 @@
-/* tests/tol.h: every tolerance of the tests, with its reason. Tests name one of these and never write a number of their own.
- * The relative ones are for rtol of EXPECT_NEAR_F32 and its kin, the absolute ones guard results near zero. */
+/* tests/tol.h: every tolerance of the tests, with its reason. Tests name one of these and never
+ * write a number of their own. The relative ones are for rtol of EXPECT_NEAR_F32 and its kin, the
+ * absolute ones guard results near zero. */
 #ifndef DYNC_TESTS_TOL_H
 #define DYNC_TESTS_TOL_H
 #define TOL_EXACT 0.0
-/* One rounding of the result: 2^-24 (f32), 2^-53 (f64), 2^-11 (f16), 2^-8 (bf16), and a little air for the reference's own. */
+/* One rounding of the result: 2^-24 (f32), 2^-53 (f64), 2^-11 (f16), 2^-8 (bf16), and a little air
+ * for the reference's own. */
 #define TOL_F32_1ULP 1.2e-7
 #define TOL_F64_1ULP 2.3e-16
 #define TOL_F16_1ULP 9.8e-4
@@ -20,7 +22,8 @@
 #define TOL_F32_MODEL 1e-4
 /* f64 through the same. */
 #define TOL_F64_CHAIN 1e-12
-/* Central differences in f64 with a step of 1e-6: truncation and cancellation meet near 1e-9 relative to values of order 1. */
+/* Central differences in f64 with a step of 1e-6: truncation and cancellation meet near 1e-9
+ * relative to values of order 1. */
 #define TOL_GRADCHECK 1e-5
 #define TOL_GRADCHECK_ABS 1e-6
 /* Results that may be exactly zero. */

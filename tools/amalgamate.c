@@ -1,19 +1,25 @@
 /* tools/amalgamate.c: joins src/ into one header.
  *
  *   amalgamate src/dync.in.h > dync.h
- *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is left out: it is there before
+ *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is
+ * left out: it is there before
  *
- * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those
- * that name the root itself (each .c file begins with it). Everything else is copied as it is, comments included: who opens the
- * header in a debugger reads what you read. Banners name the source file; there are no #line directives and no dates, so the
- * same input gives the same bytes.
+ * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become
+ * nothing, and so do those that name the root itself (each .c file begins with it). Everything else
+ * is copied as it is, comments included: who opens the header in a debugger reads what you read.
+ * Banners name the source file; there are no #line directives and no dates, so the same input gives
+ * the same bytes.
  *
- * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
+ * A file that is first pasted under an #if and wanted again outside of it would be missing there:
+ * that is an error. An include guard
  * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
 #include "tool.h"
 
 enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0 };
-typedef struct pasted_file { char path[TOOL_PATH]; int n_conditions, conditions[MAX_CONDITIONS]; } pasted_file;
+typedef struct pasted_file {
+    char path[TOOL_PATH];
+    int n_conditions, conditions[MAX_CONDITIONS];
+} pasted_file;
 static pasted_file files[MAX_FILES];
 static int n_files;
 /* files of the list that comes before */
@@ -47,7 +53,9 @@ static void check_visible(const pasted_file *f, const char *from)
     for (int i = 0; i < f->n_conditions; i++) {
         bool open = false;
         for (int j = 0; j < n_conditions; j++) open = open || conditions[j] == f->conditions[i];
-        if (!open) tool_die("%s includes %s, which was pasted before under an #if that is not open here", from, f->path);
+        if (!open)
+            tool_die("%s includes %s, which was pasted before under an #if that is not open here",
+                     from, f->path);
     }
 }
 
@@ -94,9 +102,11 @@ static void paste(const char *path, bool is_root);
 static void paste_include(const char *target, const char *from)
 {
     int i = find_file(target);
-    if (i >= 0 && (i == 0 || i < n_before)) return;      /* the root itself; there before */
-    if (i > 0) check_visible(&files[i], from);
-    else paste(target, false);
+    if (i >= 0 && (i == 0 || i < n_before)) return; /* the root itself; there before */
+    if (i > 0)
+        check_visible(&files[i], from);
+    else
+        paste(target, false);
 }
 
 static void banner(const char *path)
@@ -141,7 +151,8 @@ int main(int argc, char **argv)
         n_before = n_files;
     }
     name = strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1];
-    printf("/* Generated from src/%s by tools/amalgamate.c; edit src/ and run `make headers`. */\n", name);
+    printf("/* Generated from src/%s by tools/amalgamate.c; edit src/ and run `make headers`. */\n",
+           name);
     paste(argv[1], true);
     return fflush(stdout) != 0 || ferror(stdout);
 }

@@ -2,9 +2,9 @@
  *
  *   docs folder README.md src/api/manual.h ...
  *
- * A program is a ```c block of a Markdown file, or a block indented by four more columns in a header's comment, that contains
- * "int main". The nth one of all becomes folder/n.c; a ```text block right after one is what it prints: folder/n.txt.
- * Prints the paths of the C files. */
+ * A program is a ```c block of a Markdown file, or a block indented by four more columns in a
+ * header's comment, that contains "int main". The nth one of all becomes folder/n.c; a ```text
+ * block right after one is what it prints: folder/n.txt. Prints the paths of the C files. */
 #include "tool.h"
 
 static int n_programs;
@@ -40,7 +40,7 @@ static void from_markdown(char *text)
         }
         after_program = c && is_program(body);
         end[1] = '`';
-        line = end + 1;                          /* the closing line; the loop steps over it */
+        line = end + 1; /* the closing line; the loop steps over it */
     }
 }
 
@@ -51,7 +51,8 @@ static void from_comment(char *text)
     char *block = tool_alloc(strlen(text) + 1);
     size_t n = 0;
     for (char *line = text;; line += tool_line(line)) {
-        bool code = strncmp(line, indent, sizeof indent - 1) == 0, blank = strncmp(line, " *\n", 3) == 0;
+        bool code = strncmp(line, indent, sizeof indent - 1) == 0,
+             blank = strncmp(line, " *\n", 3) == 0;
         if (code) {
             size_t len = tool_line(line) - (sizeof indent - 1);
             memcpy(block + n, line + sizeof indent - 1, len);
@@ -79,8 +80,10 @@ int main(int argc, char **argv)
         char *text = tool_read(argv[i]);
         size_t n = strlen(argv[i]);
         if (!text) tool_die("cannot read %s", argv[i]);
-        if (n > 3 && strcmp(argv[i] + n - 3, ".md") == 0) from_markdown(text);
-        else from_comment(text);
+        if (n > 3 && strcmp(argv[i] + n - 3, ".md") == 0)
+            from_markdown(text);
+        else
+            from_comment(text);
         free(text);
     }
     return 0;

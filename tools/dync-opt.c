@@ -1,9 +1,9 @@
-/* tools/dync-opt.c: loop IR under the microscope. Reads programs as text (see opt.h), runs passes, prints
- * text.
+/* tools/dync-opt.c: loop IR under the microscope. Reads programs as text (see opt.h), runs passes,
+ * prints text.
  *
- *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input without
- * FILE dync-opt --update FILE...                rewrites what each golden file expects dync-opt --check
- * FILE...                 compares; status 1 where one differs */
+ *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input
+ * without FILE dync-opt --update FILE...                rewrites what each golden file expects
+ * dync-opt --check FILE...                 compares; status 1 where one differs */
 #include "opt.h"
 #include "tool.h"
 

@@ -1,7 +1,8 @@
 /* tools/genops.c: writes what follows from the operator table, src/op/ops.def.h.
  *
- *   genops api       src/api/ops.h: documentation, prototypes and location macros of every public operator
- *   genops entries   src/op/entries.c: the bodies, which pack arguments and call dync__op_call
+ *   genops api       src/api/ops.h: documentation, prototypes and location macros of every public
+ * operator genops entries   src/op/entries.c: the bodies, which pack arguments and call
+ * dync__op_call
  *
  * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
 #include <ctype.h>
@@ -12,18 +13,25 @@
 #include <string.h>
 #include "../src/op/ops.def.h"
 
-typedef struct op_row { const char *name, *cls, *schema; int nout; const char *flags, *doc; } op_row;
+typedef struct op_row {
+    const char *name, *cls, *schema;
+    int nout;
+    const char *flags, *doc;
+} op_row;
 static const op_row rows[] = {
-#define ROW(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc) \
+#define ROW(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, \
+            doc)                                                                                 \
     {#name, #cls, schema, nout, #flags, doc},
     DYNC__OPS(ROW)
 #undef ROW
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
 
-/* One row per schema type: its C type in the public half, how the macro passes it on, how the entry packs it. %s is its name, @ the
- * function's. */
-typedef struct param_type { const char *schema, *c, *pass, *pack; } param_type;
+/* One row per schema type: its C type in the public half, how the macro passes it on, how the entry
+ * packs it. %s is its name, @ the function's. */
+typedef struct param_type {
+    const char *schema, *c, *pass, *pack;
+} param_type;
 /* clang-format off */
 static const param_type types[] = {
     {"Value",    "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
@@ -41,23 +49,28 @@ static const param_type types[] = {
     {"str",      "const char *",     "%s",         "dync__arg_s(%s)"},
 };
 /* clang-format on */
-typedef struct param { const param_type *type; char name[NAME_CAP]; } param;
+typedef struct param {
+    const param_type *type;
+    char name[NAME_CAP];
+} param;
 
-/* What is printed comes to `line` and is written at its end: broken at spaces outside strings where it is wider than
- * WIDTH, with a backslash inside macros. */
+/* What is printed comes to `line` and is written at its end: broken at spaces outside strings where
+ * it is wider than WIDTH, with a backslash inside macros. */
 enum { WIDTH = 100, LINE_CAP = 4096 };
 static char line[LINE_CAP];
 static size_t line_len;
 
-/* Where a line breaks before column `limit`: at the last space behind a comma, or in a comment the last space of all;
- * outside strings, else inside one (quoted: it is cut in two). 0: nowhere. */
+/* Where a line breaks before column `limit`: at the last space behind a comma, or in a comment the
+ * last space of all; outside strings, else inside one (quoted: it is cut in two). 0: nowhere. */
 static size_t last_space(const char *s, size_t limit, bool comment, bool *quoted)
 {
     size_t comma = 0, space = 0, any = 0;
     bool inside = false;
     for (size_t i = 0; s[i] && i < limit; i++) {
-        if (s[i] == '\\' && inside) i++;
-        else if (s[i] == '"') inside = !inside;
+        if (s[i] == '\\' && inside)
+            i++;
+        else if (s[i] == '"')
+            inside = !inside;
         if (s[i] != ' ' || i <= 8) continue;
         any = i;
         if (!inside) space = i;
@@ -69,7 +82,7 @@ static size_t last_space(const char *s, size_t limit, bool comment, bool *quoted
 
 static void write_line(void)
 {
-    static bool continued;             /* the line before ended in a backslash */
+    static bool continued; /* the line before ended in a backslash */
     bool macro = line[0] == '#' || continued, comment = line[0] == '/', quoted = false;
     char *s = line;
     size_t indent = 0;
@@ -91,8 +104,10 @@ static void write_line(void)
 
 static void put_char(char c)
 {
-    if (c == '\n') write_line();
-    else if (line_len + 1 < LINE_CAP) line[line_len++] = c;
+    if (c == '\n')
+        write_line();
+    else if (line_len + 1 < LINE_CAP)
+        line[line_len++] = c;
 }
 
 static void put_text(const char *s)
@@ -114,7 +129,8 @@ static int put(const char *format, ...)
 
 static void fail(const op_row *row, const char *what, const char *at)
 {
-    fprintf(stderr, "genops: row %s: %s: \"%s\" in schema \"%s\"\n", row->name, what, at, row->schema);
+    fprintf(stderr, "genops: row %s: %s: \"%s\" in schema \"%s\"\n", row->name, what, at,
+            row->schema);
     exit(1);
 }
 
@@ -153,8 +169,10 @@ static int parse_schema(const op_row *row, param *out)
         if (!isalpha((unsigned char)out[n].name[0])) fail(row, "expected a name", s);
         n++;
         while (*s == ' ') s++;
-        if (*s == ',') s++;
-        else if (*s != ')') fail(row, "expected , or )", s);
+        if (*s == ',')
+            s++;
+        else if (*s != ')')
+            fail(row, "expected , or )", s);
     }
     if (*s != ')') fail(row, "expected )", s);
     return n;
@@ -164,17 +182,23 @@ static int parse_schema(const op_row *row, param *out)
 static void print_form(const char *form, const char *name, const char *op)
 {
     for (; *form; form++) {
-        if (form[0] == '%' && form[1] == 's') { put_text(name); form++; }
-        else if (form[0] == '@') put("dync_%s", op);
-        else put_char(*form);
+        if (form[0] == '%' && form[1] == 's') {
+            put_text(name);
+            form++;
+        } else if (form[0] == '@')
+            put("dync_%s", op);
+        else
+            put_char(*form);
     }
 }
 
 static void print_params(const param *p, int n, int with_location)
 {
     for (int i = 0; i < n; i++) put("%s%s%s", i ? ", " : "", p[i].type->c, p[i].name);
-    if (with_location) put("%sdync_loc at", n ? ", " : "");
-    else if (!n) put("void");
+    if (with_location)
+        put("%sdync_loc at", n ? ", " : "");
+    else if (!n)
+        put("void");
 }
 
 static const char *result_type(const op_row *row)
@@ -184,14 +208,18 @@ static const char *result_type(const op_row *row)
 
 static int is_public(const op_row *row) { return strstr(row->flags, "DYNC__OP_PRIVATE") == NULL; }
 
-/* The signature of a row as one word: its types, and what it returns. Rows of one signature share the function that packs. */
-typedef struct signature { char word[2 * MAX_PARAMS + 8]; const op_row *first; } signature;
+/* The signature of a row as one word: its types, and what it returns. Rows of one signature share
+ * the function that packs. */
+typedef struct signature {
+    char word[2 * MAX_PARAMS + 8];
+    const op_row *first;
+} signature;
 static signature signatures[N_ROWS];
 static int n_signatures;
 
 static signature *find_signature(const op_row *row)
 {
-    static const char letters[] = "VVTOLilfbdyes";       /* one for each of types */
+    static const char letters[] = "VVTOLilfbdyes"; /* one for each of types */
     param p[MAX_PARAMS];
     char word[2 * MAX_PARAMS + 8];
     int n = parse_schema(row, p), at = 0;
@@ -224,15 +252,19 @@ static void print_doc(const op_row *row)
     if (strcmp(row->cls, "VIEW") == 0) put(" A view: shares self's memory.");
     if (row->nout > 1) put(" A list of %d tensors.", row->nout);
     if (strstr(row->flags, "DYNC__OP_NONDIFF")) put(" No gradient.");
-    if (strstr(row->flags, "DYNC__OP_DATA_SHAPE")) put(" The shape depends on data: a graph break.");
+    if (strstr(row->flags, "DYNC__OP_DATA_SHAPE"))
+        put(" The shape depends on data: a graph break.");
     put(" */\n");
 }
 
-/* How many leading operands may be operator calls themselves: they are evaluated in order (DYNC_SEQ2, DYNC_SEQ3_AND). */
+/* How many leading operands may be operator calls themselves: they are evaluated in order
+ * (DYNC_SEQ2, DYNC_SEQ3_AND). */
 static int ordered_operands(const param *p, int n)
 {
     int k = 0;
-    while (k < n && k < 3 && (strcmp(p[k].type->schema, "Tensor") == 0 || strcmp(p[k].type->schema, "Value") == 0)) k++;
+    while (k < n && k < 3 &&
+           (strcmp(p[k].type->schema, "Tensor") == 0 || strcmp(p[k].type->schema, "Value") == 0))
+        k++;
     return k;
 }
 
@@ -246,15 +278,19 @@ static void print_api(const op_row *row)
     put(");\n");
     /* the second macro has the names, the first one counts */
     if (n) {
-        put("#define dync_%s(...) \\\n    DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, __VA_ARGS__)(\"dync_%s takes %d argument%s: ", row->name, n, row->name,
-               row->nout > 1 ? "V" : "T", row->name, n, n > 1 ? "s" : "");
+        put("#define dync_%s(...) \\\n    DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, "
+            "__VA_ARGS__)(\"dync_%s takes %d argument%s: ",
+            row->name, n, row->name, row->nout > 1 ? "V" : "T", row->name, n, n > 1 ? "s" : "");
         for (int i = 0; i < n; i++) put("%s%s", i ? ", " : "", p[i].name);
         put("\", __VA_ARGS__)\n#define DYNC_%s(text_", row->name);
         for (int i = 0; i < n; i++) put(", %s", p[i].name);
-    } else put("#define dync_%s(", row->name);
+    } else
+        put("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
-    if (k > 1) put(") \\\n    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
-    else put(") \\\n    DYNC_OP");
+    if (k > 1)
+        put(") \\\n    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
+    else
+        put(") \\\n    DYNC_OP");
     put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
     for (int i = 0; i < n; i++) {
         put(", ");
@@ -263,7 +299,8 @@ static void print_api(const op_row *row)
     put(")\n");
 }
 
-/* The operators' numbers, then one function a signature: it packs the arguments of whichever operator it is told. */
+/* The operators' numbers, then one function a signature: it packs the arguments of whichever
+ * operator it is told. */
 static void print_numbers(void)
 {
     int column = put("enum {");
@@ -308,7 +345,8 @@ static const char api_head[] =
 
 /* ---- src/op/entries.c ------------------------------------------------------------------------ */
 
-/* What an entry's macro takes behind the name: the signature, what it returns and takes, and what it hands on. */
+/* What an entry's macro takes behind the name: the signature, what it returns and takes, and what
+ * it hands on. */
 static void print_entry_rest(const op_row *row, const param *p, int n)
 {
     put("%s, %s, (", find_signature(row)->word, result_type(row));
@@ -325,15 +363,18 @@ static void print_packer(const op_row *row, bool several)
     int n = parse_schema(row, p);
     const char *word = find_signature(row)->word;
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    put("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row), row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
+    put("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row),
+        row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
     print_params(p, n, 1);
     put("),\n    ");
     for (int i = 0; i < n; i++) {
         print_form(p[i].type->pack, p[i].name, row->name);
         put(i + 1 < n ? ", " : ")\n");
     }
-    if (several) put("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
-    else put("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
+    if (several)
+        put("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
+    else
+        put("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
     print_entry_rest(row, p, n);
 }
 
@@ -344,7 +385,8 @@ static void print_entries(void)
         const signature *s = is_public(&rows[i]) ? find_signature(&rows[i]) : NULL;
         int column = 0, users = 0;
         if (!s || s->first != &rows[i]) continue;
-        for (int k = i; k < (int)N_ROWS; k++) users += is_public(&rows[k]) && find_signature(&rows[k]) == s;
+        for (int k = i; k < (int)N_ROWS; k++)
+            users += is_public(&rows[k]) && find_signature(&rows[k]) == s;
         print_packer(&rows[i], users > 1);
         for (int k = i; users > 1 && k < (int)N_ROWS; k++) {
             if (!is_public(&rows[k]) || find_signature(&rows[k]) != s) continue;
@@ -384,6 +426,7 @@ int main(int argc, char **argv)
         print_packer_heads();
         for (int i = 0; i < (int)N_ROWS; i++)
             if (is_public(&rows[i])) print_api(&rows[i]);
-    } else print_entries();
+    } else
+        print_entries();
     return fflush(stdout) != 0 || ferror(stdout);
 }

@@ -1,14 +1,18 @@
 /* tools/layers.c: the include order is the architecture.
  *
- *   layers src/dync.in.h src/dync_cuda.in.h src/..every file..     lists first: their orders, one after the other
+ *   layers src/dync.in.h src/dync_cuda.in.h src/..every file..     lists first: their orders, one
+ * after the other
  *
- * The order is that of dync.in.h. A file may include only what stands above it there, .c files are included by nobody else, and each
- * .c file of src/ is named in dync.in.h once. Tables (.def.h) belong to their folder: only its files may
- * include them. Folders must appear in the order below. Prints each breach; silent where there is none. */
+ * The order is that of dync.in.h. A file may include only what stands above it there, .c files are
+ * included by nobody else, and each .c file of src/ is named in dync.in.h once. Tables (.def.h)
+ * belong to their folder: only its files may include them. Folders must appear in the order below.
+ * Prints each breach; silent where there is none. */
 #include "tool.h"
 
-static const char *const folders[] = {"api", "base", "tensor", "loop", "codegen", "kernel", "runtime", "op", "autograd", "nn",
-                                      "graph", "capture", "aot", "inductor", "backend", "program", "minify", "compile", "cuda"};
+static const char *const folders[] = {"api",     "base",    "tensor",  "loop",     "codegen",
+                                      "kernel",  "runtime", "op",      "autograd", "nn",
+                                      "graph",   "capture", "aot",     "inductor", "backend",
+                                      "program", "minify",  "compile", "cuda"};
 enum { N_FOLDERS = sizeof folders / sizeof folders[0], MAX_FILES = 1024 };
 static char listed[MAX_FILES][TOOL_PATH];
 static int n_listed, n_breaches;
@@ -33,7 +37,9 @@ static int folder_rank(const char *path)
     if (!slash) return -1;
     while (start > path && start[-1] != '/') start--;
     for (int i = 0; i < N_FOLDERS; i++)
-        if (strlen(folders[i]) == (size_t)(slash - start) && strncmp(folders[i], start, (size_t)(slash - start)) == 0) return i;
+        if (strlen(folders[i]) == (size_t)(slash - start) &&
+            strncmp(folders[i], start, (size_t)(slash - start)) == 0)
+            return i;
     return -1;
 }
 
@@ -54,7 +60,8 @@ static void read_order(const char *root)
         if (n_listed == MAX_FILES) tool_die("more than %d files", MAX_FILES);
         strcpy(listed[n_listed++], target);
         rank = folder_rank(target);
-        if (rank < 0) breach(root, "unknown folder: ", target);
+        if (rank < 0)
+            breach(root, "unknown folder: ", target);
         else if (has_suffix(target, ".c")) {
             if (rank < last_source) breach(root, "folder out of order: ", target);
             last_source = rank;
@@ -71,11 +78,15 @@ static bool is_root(const char *path) { return has_suffix(path, ".in.h"); }
 static void check_include(const char *file, const char *target)
 {
     int from = position(file), to = position(target);
-    if (is_root(target)) return;                    /* the public half; every .c begins with it */
-    if (has_suffix(target, ".c")) breach(file, "includes a .c file: ", target);
-    else if (folder_rank(target) > folder_rank(file)) breach(file, "includes a layer below it: ", target);
-    else if (has_suffix(target, ".def.h") && folder_rank(target) != folder_rank(file)) breach(file, "includes another folder's table: ", target);
-    else if (from >= 0 && to >= 0 && to > from) breach(file, "includes a file that stands below it in the order: ", target);
+    if (is_root(target)) return; /* the public half; every .c begins with it */
+    if (has_suffix(target, ".c"))
+        breach(file, "includes a .c file: ", target);
+    else if (folder_rank(target) > folder_rank(file))
+        breach(file, "includes a layer below it: ", target);
+    else if (has_suffix(target, ".def.h") && folder_rank(target) != folder_rank(file))
+        breach(file, "includes another folder's table: ", target);
+    else if (from >= 0 && to >= 0 && to > from)
+        breach(file, "includes a file that stands below it in the order: ", target);
 }
 
 static void check_file(const char *file)

@@ -1,10 +1,11 @@
 /* tools/names.c: nothing without the prefix leaks from dync.h.
  *
  *   names symbols < output of nm            every symbol of the object is dync_*
- *   names calls   < output of nm -u         nothing that ends, jumps or prints behind the user's back
- *   names macros  < output of cc -dD -E     every macro that dync.h defines is DYNC* or dync_*
- *   names types   < output of readelf --debug-dump=info of an object compiled with -g3 -fno-eliminate-unused-debug-types
- *                                           every type, tag, enum constant, function and variable of dync.h is dync_*, DYNC_*
+ *   names calls   < output of nm -u         nothing that ends, jumps or prints behind the user's
+ * back names macros  < output of cc -dD -E     every macro that dync.h defines is DYNC* or dync_*
+ *   names types   < output of readelf --debug-dump=info of an object compiled with -g3
+ * -fno-eliminate-unused-debug-types every type, tag, enum constant, function and variable of dync.h
+ * is dync_*, DYNC_*
  *
  * Prints what breaks the rule; silent where nothing does. */
 #include "tool.h"
@@ -13,8 +14,14 @@ enum { MAX_LINE = 1 << 16 };
 static char line[MAX_LINE];
 static int n_breaches, n_seen;
 
-static bool has_prefix(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
-static bool is_ours(const char *name) { return has_prefix(name, "dync_") || has_prefix(name, "DYNC_") || strcmp(name, "DYNC_H") == 0; }
+static bool has_prefix(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+static bool is_ours(const char *name)
+{
+    return has_prefix(name, "dync_") || has_prefix(name, "DYNC_") || strcmp(name, "DYNC_H") == 0;
+}
 
 static void check(const char *name, const char *what)
 {
@@ -32,17 +39,24 @@ static void check_symbols(void)
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "%llx %c %1000s", &address, &kind, name) != 3) continue;
         if (strchr(name, '$') || (strchr(name, '.') && !is_ours(name))) continue;
-        if (has_prefix(name, "__asan") || has_prefix(name, "__odr_asan") || has_prefix(name, "__tsan")) continue;
+        if (has_prefix(name, "__asan") || has_prefix(name, "__odr_asan") ||
+            has_prefix(name, "__tsan"))
+            continue;
         check(name, "symbol");
     }
 }
 
 static void check_calls(void)
 {
-    static const char *const forbidden[] = {"abort", "exit", "_exit", "_Exit", "quick_exit", "longjmp", "siglongjmp", "printf", "vprintf",
-        "puts", "putchar", "sprintf", "vsprintf", "snprintf", "vsnprintf", "fprintf", "vfprintf", "strtod", "strtof", "atof", "scanf",
-        "sscanf", "fscanf", "__assert_fail", "raise", "system", "rand", "srand", "strtok", "setlocale", "__printf_chk", "__fprintf_chk",
-        "__sprintf_chk", "__snprintf_chk", "__vsnprintf_chk", "__vfprintf_chk"};
+    static const char *const forbidden[] = {
+        "abort",         "exit",          "_exit",         "_Exit",          "quick_exit",
+        "longjmp",       "siglongjmp",    "printf",        "vprintf",        "puts",
+        "putchar",       "sprintf",       "vsprintf",      "snprintf",       "vsnprintf",
+        "fprintf",       "vfprintf",      "strtod",        "strtof",         "atof",
+        "scanf",         "sscanf",        "fscanf",        "__assert_fail",  "raise",
+        "system",        "rand",          "srand",         "strtok",         "setlocale",
+        "__printf_chk",  "__fprintf_chk", "__sprintf_chk", "__snprintf_chk", "__vsnprintf_chk",
+        "__vfprintf_chk"};
     char name[1024];
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, " U %1000s", name) != 1) continue;
@@ -71,7 +85,11 @@ static void check_macros(void)
 }
 
 /* One entry of the debug information. */
-typedef struct entry { char tag[64], name[512]; int level, file; bool declared_only; } entry;
+typedef struct entry {
+    char tag[64], name[512];
+    int level, file;
+    bool declared_only;
+} entry;
 enum { MAX_ENTRIES = 200000 };
 static entry *entries;
 static int n_entries;
@@ -89,20 +107,24 @@ static void read_entries(void)
             e = &entries[n_entries++];
             e->level = level;
             strcpy(e->tag, word);
-        } else if (e && strstr(line, "DW_AT_name") && colon && sscanf(colon + 1, " %500s", word) == 1) {
+        } else if (e && strstr(line, "DW_AT_name") && colon &&
+                   sscanf(colon + 1, " %500s", word) == 1) {
             strcpy(e->name, word);
         } else if (e && strstr(line, "DW_AT_declaration")) {
             e->declared_only = true;
-        } else if (e && strstr(line, "DW_AT_decl_file") && colon && sscanf(colon + 1, " %d", &number) == 1) {
+        } else if (e && strstr(line, "DW_AT_decl_file") && colon &&
+                   sscanf(colon + 1, " %d", &number) == 1) {
             e->file = number;
         }
     }
 }
 
-/* The number of dync.h is that of the type dync_tensor. Enum constants lie one level below their type and have no file of their own. */
+/* The number of dync.h is that of the type dync_tensor. Enum constants lie one level below their
+ * type and have no file of their own. */
 static void check_types(void)
 {
-    static const char *const tags[] = {"DW_TAG_typedef", "DW_TAG_structure_type", "DW_TAG_union_type", "DW_TAG_enumeration_type",
+    static const char *const tags[] = {"DW_TAG_typedef",    "DW_TAG_structure_type",
+                                       "DW_TAG_union_type", "DW_TAG_enumeration_type",
                                        "DW_TAG_subprogram", "DW_TAG_variable"};
     int ours = -1;
     bool enumeration_is_ours = false;
@@ -112,8 +134,10 @@ static void check_types(void)
     if (ours < 0) tool_die("names: no debug information of dync.h");
     for (int i = 0; i < n_entries; i++) {
         const entry *e = &entries[i];
-        if (strcmp(e->tag, "DW_TAG_enumeration_type") == 0) enumeration_is_ours = e->file == ours && e->level == 1;
-        if (strcmp(e->tag, "DW_TAG_enumerator") == 0 && enumeration_is_ours) check(e->name, "enum constant");
+        if (strcmp(e->tag, "DW_TAG_enumeration_type") == 0)
+            enumeration_is_ours = e->file == ours && e->level == 1;
+        if (strcmp(e->tag, "DW_TAG_enumerator") == 0 && enumeration_is_ours)
+            check(e->name, "enum constant");
         if (e->level != 1 || e->file != ours || !e->name[0]) continue;
         /* the system's, declared by hand */
         if (e->declared_only && strcmp(e->tag, "DW_TAG_subprogram") == 0) continue;
@@ -125,11 +149,16 @@ static void check_types(void)
 int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "";
-    if (strcmp(what, "symbols") == 0) check_symbols();
-    else if (strcmp(what, "calls") == 0) check_calls();
-    else if (strcmp(what, "macros") == 0) check_macros();
-    else if (strcmp(what, "types") == 0) check_types();
-    else tool_die("usage: names symbols|calls|macros|types < input");
+    if (strcmp(what, "symbols") == 0)
+        check_symbols();
+    else if (strcmp(what, "calls") == 0)
+        check_calls();
+    else if (strcmp(what, "macros") == 0)
+        check_macros();
+    else if (strcmp(what, "types") == 0)
+        check_types();
+    else
+        tool_die("usage: names symbols|calls|macros|types < input");
     if (!n_seen) tool_die("names %s: the input names nothing", what);
     return n_breaches != 0;
 }

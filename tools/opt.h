@@ -1,12 +1,11 @@
-/* tools/opt.h: programs of loop IR as text, and passes over them; for dync-opt and the golden tests. Links
- * to the split build.
+/* tools/opt.h: programs of loop IR as text, and passes over them; for dync-opt and the golden
+ * tests. Links to the split build.
  *
  *   # passes: fuse schedule        in order, of simplify collapse fuse schedule check
- *   # keep: 2 5                    buffers that somebody outside reads; without the line, all of them
- *   kernel a(...) ... { ... }      steps in program order
- *   call matmul reads 1 2 writes 3
- *   # expect:                      what dync-opt prints for the text above
- * Other lines that begin with # are comments. */
+ *   # keep: 2 5                    buffers that somebody outside reads; without the line, all of
+ * them kernel a(...) ... { ... }      steps in program order call matmul reads 1 2 writes 3 #
+ * expect:                      what dync-opt prints for the text above Other lines that begin with
+ * # are comments. */
 #ifndef DYNC_TOOLS_OPT_H
 #define DYNC_TOOLS_OPT_H
 #include "../src/dync.in.h"
@@ -97,8 +96,8 @@ DYNC__UNUSED static bool opt_read(opt_program *p, const char *text)
             n = end ? (size_t)(end + 2 - line) : strlen(line);
             if (!opt_kernel(p, line, line + n)) return false;
         } else if (n > 0 && *line != '#') {
-            dync__fail(DYNC_ERR_FORMAT, "program text: expected kernel, call or #, got \"%.*s\"", (int)n,
-                       line);
+            dync__fail(DYNC_ERR_FORMAT, "program text: expected kernel, call or #, got \"%.*s\"",
+                       (int)n, line);
             return false;
         }
         text += n + (text[n] == '\n');

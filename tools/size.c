@@ -2,14 +2,27 @@
  *
  *   size dync.h src/..every file..
  *
- * A function is what stands between a { and a } in the first column. Fails where a file has more than
- * 2,000 lines or a function more than 100. The header as a whole has no budget of lines: its budgets are
- * seconds of compiling and bytes of text. */
+ * A function is what stands between a { and a } in the first column. Fails where a file has more
+ * than 2,000 lines or a function more than 100. The header as a whole has no budget of lines: its
+ * budgets are seconds of compiling and bytes of text. */
 #include "tool.h"
 
-enum { MAX_FUNCTIONS = 20000, MAX_MODULES = 64, FILE_LIMIT = 2000, FUNCTION_LIMIT = 100, N_LONGEST = 12 };
-typedef struct function { int lines; char name[96]; const char *file; } function;
-typedef struct module { char name[64]; int files, lines, comments; } module;
+enum {
+    MAX_FUNCTIONS = 20000,
+    MAX_MODULES = 64,
+    FILE_LIMIT = 2000,
+    FUNCTION_LIMIT = 100,
+    N_LONGEST = 12
+};
+typedef struct function {
+    int lines;
+    char name[96];
+    const char *file;
+} function;
+typedef struct module {
+    char name[64];
+    int files, lines, comments;
+} module;
 static function functions[MAX_FUNCTIONS];
 static module modules[MAX_MODULES];
 static int n_functions, n_modules, n_breaches;
@@ -59,13 +72,19 @@ static int measure(const char *file)
         bool comment = in_comment;
         lines++;
         for (size_t i = 0; i + 1 < n; i++) {
-            if (line[i] == '/' && line[i + 1] == '*') in_comment = comment = true;
-            else if (line[i] == '*' && line[i + 1] == '/') in_comment = false;
+            if (line[i] == '/' && line[i + 1] == '*')
+                in_comment = comment = true;
+            else if (line[i] == '*' && line[i + 1] == '/')
+                in_comment = false;
         }
         m->comments += comment;
-        if (line[0] == '{' && head) start = lines;
-        else if (line[0] == '}' && start) { add_function(head, file, lines - start + 1); start = 0; }
-        else if (!start && line[0] != ' ' && line[0] != '#' && line[0] != '/' && memchr(line, '(', n)) {
+        if (line[0] == '{' && head)
+            start = lines;
+        else if (line[0] == '}' && start) {
+            add_function(head, file, lines - start + 1);
+            start = 0;
+        } else if (!start && line[0] != ' ' && line[0] != '#' && line[0] != '/' &&
+                   memchr(line, '(', n)) {
             head = line;
             if (n > 3 && line[n - 2] == '}' && memchr(line, '{', n)) add_function(line, file, 1);
         }
@@ -98,7 +117,10 @@ static void limit(const char *what, int lines, int most)
     n_breaches++;
 }
 
-static int percentile(int p) { return n_functions ? functions[n_functions - 1 - n_functions * p / 100].lines : 0; }
+static int percentile(int p)
+{
+    return n_functions ? functions[n_functions - 1 - n_functions * p / 100].lines : 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -108,17 +130,20 @@ int main(int argc, char **argv)
     printf("%-12s %6s %8s %10s\n", "module", "files", "lines", "comments");
     for (int i = 0; i < n_modules; i++) {
         const module *m = &modules[i];
-        printf("%-12s %6d %8d %9d%%\n", m->name, m->files, m->lines, m->lines ? m->comments * 100 / m->lines : 0);
+        printf("%-12s %6d %8d %9d%%\n", m->name, m->files, m->lines,
+               m->lines ? m->comments * 100 / m->lines : 0);
         sum.files += m->files;
         sum.lines += m->lines;
         sum.comments += m->comments;
     }
-    printf("%-12s %6d %8d %9d%%\n", "total", sum.files, sum.lines, sum.lines ? sum.comments * 100 / sum.lines : 0);
+    printf("%-12s %6d %8d %9d%%\n", "total", sum.files, sum.lines,
+           sum.lines ? sum.comments * 100 / sum.lines : 0);
     printf("%-12s %6s %8d\n", argv[1], "", count_lines(argv[1]));
     qsort(functions, (size_t)n_functions, sizeof functions[0], longer_first);
-    printf("\n%d functions: median %d lines, 90%% within %d, 99%% within %d (aim: 12 / 40 / 100)\n", n_functions, percentile(50),
-           percentile(90), percentile(99));
-    for (int i = 0; i < n_functions; i++) limit(functions[i].name, functions[i].lines, FUNCTION_LIMIT);
+    printf("\n%d functions: median %d lines, 90%% within %d, 99%% within %d (aim: 12 / 40 / 100)\n",
+           n_functions, percentile(50), percentile(90), percentile(99));
+    for (int i = 0; i < n_functions; i++)
+        limit(functions[i].name, functions[i].lines, FUNCTION_LIMIT);
     for (int i = 0; i < n_functions && i < N_LONGEST; i++)
         printf("  %4d  %-40s %s\n", functions[i].lines, functions[i].name, functions[i].file);
     return n_breaches != 0;

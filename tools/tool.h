@@ -1,4 +1,5 @@
-/* tools/tool.h: what the build tools share: whole files, lines, and the include directives of C sources. Plain C11, no libraries. */
+/* tools/tool.h: what the build tools share: whole files, lines, and the include directives of C
+ * sources. Plain C11, no libraries. */
 #ifndef DYNC_TOOLS_TOOL_H
 #define DYNC_TOOLS_TOOL_H
 #include <stdarg.h>
@@ -30,7 +31,8 @@ TOOL_UNUSED static void *tool_alloc(size_t n)
     return p;
 }
 
-/* The file's text with LF line ends and one at the end, NUL-terminated; NULL where it cannot be opened. */
+/* The file's text with LF line ends and one at the end, NUL-terminated; NULL where it cannot be
+ * opened. */
 TOOL_UNUSED static char *tool_read(const char *path)
 {
     FILE *f = fopen(path, "rb");

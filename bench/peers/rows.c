@@ -1,8 +1,10 @@
-/* bench/peers/rows.c: dync's side of `make bench-peers`: a shared library that bench/peers/peers.py drives, so that samples of dync and of its
- * peers are taken in turn in one process, on the same inputs and weights.
+/* bench/peers/rows.c: dync's side of `make bench-peers`: a shared library that bench/peers/peers.py
+ * drives, so that samples of dync and of its peers are taken in turn in one process, on the same
+ * inputs and weights.
  *
- * A row is a kind (a function of this file) with numbers p[] that only it knows. peer_open compiles it for arrays that the driver
- * owns: the inputs, and the parameters and buffers of its module by name. */
+ * A row is a kind (a function of this file) with numbers p[] that only it knows. peer_open compiles
+ * it for arrays that the driver owns: the inputs, and the parameters and buffers of its module by
+ * name. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <stdio.h>
@@ -10,17 +12,27 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct peer_array { const char *name; void *data; int64_t ndim, shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], dtype; } peer_array;
+typedef struct peer_array {
+    const char *name;
+    void *data;
+    int64_t ndim, shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], dtype;
+} peer_array;
 enum { MOST_INPUTS = 16, MOST_RESULTS = 8 };
 
-static const int64_t *p;                /* the row's numbers */
+static const int64_t *p; /* the row's numbers */
 static dync_module *net;
 static dync_optim *optimizer;
 static dync_tensor *tensor(dync_value v) { return dync_as_tensor(v); }
-static dync_tensor *child(dync_module *m, const char *name, dync_tensor *x) { return dync_forward_call(dync_module_child(m, name), x); }
+static dync_tensor *child(dync_module *m, const char *name, dync_tensor *x)
+{
+    return dync_forward_call(dync_module_child(m, name), x);
+}
 
 /* ---- calls and chains ------------------------------------------------------------------------ */
-static dync_value fn_small(const dync_value *a, int n, void *user) { return (void)n, (void)user, DYNC_V(dync_relu(dync_add(a[0], 1))); }
+static dync_value fn_small(const dync_value *a, int n, void *user)
+{
+    return (void)n, (void)user, DYNC_V(dync_relu(dync_add(a[0], 1)));
+}
 static dync_value fn_total(const dync_value *a, int n, void *user)
 {
     dync_tensor *sum = tensor(a[0]);
@@ -40,13 +52,30 @@ static dync_value fn_chain(const dync_value *v, int n, void *user)
     case 0: return DYNC_V(short_chain(v));
     case 1: return DYNC_V(dync_add(dync_mul(dync_relu(short_chain(v)), a), b));
     case 2: return DYNC_V(dync_mul(dync_gelu_tanh(a), dync_sigmoid(b)));
-    case 3: return DYNC_V(dync_where(dync_gt(a, b), dync_exp(dync_neg(dync_abs(a))), dync_log1p(dync_abs(b))));
-    default: return DYNC_V(dync_add(dync_mul(dync_sin(a), dync_cos(b)), dync_mul(dync_tanh(dync_sub(a, b)), dync_sqrt(dync_abs(b)))));
+    case 3:
+        return DYNC_V(
+            dync_where(dync_gt(a, b), dync_exp(dync_neg(dync_abs(a))), dync_log1p(dync_abs(b))));
+    default:
+        return DYNC_V(dync_add(dync_mul(dync_sin(a), dync_cos(b)),
+                               dync_mul(dync_tanh(dync_sub(a, b)), dync_sqrt(dync_abs(b)))));
     }
 }
 
 /* ---- rows of a matrix ------------------------------------------------------------------------ */
-enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, SUM, SUM_ALL, MEAN, AMAX, ARGMAX, VAR, LOGSUMEXP, CUMSUM };
+enum {
+    SOFTMAX,
+    LOG_SOFTMAX,
+    LAYER_NORM,
+    RMS_NORM,
+    SUM,
+    SUM_ALL,
+    MEAN,
+    AMAX,
+    ARGMAX,
+    VAR,
+    LOGSUMEXP,
+    CUMSUM
+};
 static dync_value fn_reduce(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = tensor(v[0]);
@@ -56,8 +85,11 @@ static dync_value fn_reduce(const dync_value *v, int n, void *user)
     switch (p[0]) {
     case SOFTMAX: return DYNC_V(dync_softmax(x, dim));
     case LOG_SOFTMAX: return DYNC_V(dync_log_softmax(x, dim));
-    case LAYER_NORM: return DYNC_V(dync_layer_norm(x, dync_shape(dync_size(x, -1)), tensor(v[1]), tensor(v[2]), 1e-5));
-    case RMS_NORM: return DYNC_V(dync_rms_norm(x, dync_shape(dync_size(x, -1)), tensor(v[1]), 1e-6));
+    case LAYER_NORM:
+        return DYNC_V(
+            dync_layer_norm(x, dync_shape(dync_size(x, -1)), tensor(v[1]), tensor(v[2]), 1e-5));
+    case RMS_NORM:
+        return DYNC_V(dync_rms_norm(x, dync_shape(dync_size(x, -1)), tensor(v[1]), 1e-6));
     case SUM: return DYNC_V(dync_sum(x, d, false));
     case SUM_ALL: return DYNC_V(dync_sum(x, DYNC_ALL, false));
     case MEAN: return DYNC_V(dync_mean(x, d, false));
@@ -83,14 +115,18 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     case 2: return DYNC_V(dync_contiguous(dync_permute(x, dync_shape(0, 2, 3, 1))));
     case 3: return DYNC_V(dync_mul(dync_index_select(x, 0, tensor(v[1])), 2));
     case 4: return DYNC_V(dync_gather(x, 1, tensor(v[1])));
-    case 5: return DYNC_V(dync_scatter_add(dync_zeros(dync_shape(dync_size(x, 0), dync_size(x, 1))), 1, tensor(v[1]), x));
+    case 5:
+        return DYNC_V(dync_scatter_add(dync_zeros(dync_shape(dync_size(x, 0), dync_size(x, 1))), 1,
+                                       tensor(v[1]), x));
     case 6: return DYNC_V(dync_relu(dync_cat(dync_tuple(v[0], v[1]), 1)));
     case 7: return DYNC_V(dync_contiguous(dync_permute(x, order)));
-    case 8: return DYNC_V(dync_div(dync_to_dtype(dync_permute(x, dync_shape(2, 0, 1)), DYNC_F32), 255));
+    case 8:
+        return DYNC_V(dync_div(dync_to_dtype(dync_permute(x, dync_shape(2, 0, 1)), DYNC_F32), 255));
     case 9: return DYNC_V(dync_pixel_shuffle(x, 2));
     case 10: return DYNC_V(dync_flip(x, dync_shape(p[1])));
     case 11: return DYNC_V(dync_mul(dync_slice(x, 1, 0, DYNC_END, 2), 2));
-    case 12: return DYNC_V(dync_add(dync_slice(x, 1, 0, DYNC_END, 2), dync_slice(x, 1, 1, DYNC_END, 2)));
+    case 12:
+        return DYNC_V(dync_add(dync_slice(x, 1, 0, DYNC_END, 2), dync_slice(x, 1, 1, DYNC_END, 2)));
     case 13: return DYNC_V(dync_stack(dync_tuple(v[0], v[1]), -1));
     case 14: return DYNC_V(dync_cat(dync_tuple(v[0], v[1], v[2]), 0));
     case 15: return DYNC_V(dync_add(dync_silu(dync_cat(dync_tuple(v[0], v[1]), 1)), 1));
@@ -98,7 +134,10 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     case 17: return DYNC_V(dync_matmul(dync_contiguous(dync_transpose(x, 1, 2)), tensor(v[1])));
     case 18: return DYNC_V(dync_softmax(dync_transpose(x, 0, 1), 1));
     case 20: return DYNC_V(dync_sum(dync_embedding(x, tensor(v[1])), dync_shape(1), false));
-    case 21: return DYNC_V(dync_layer_norm(dync_add(dync_embedding(x, tensor(v[1])), v[2]), dync_shape(dync_size(x, 1)), tensor(v[3]), tensor(v[4]), 1e-5));
+    case 21:
+        return DYNC_V(dync_layer_norm(dync_add(dync_embedding(x, tensor(v[1])), v[2]),
+                                      dync_shape(dync_size(x, 1)), tensor(v[3]), tensor(v[4]),
+                                      1e-5));
     case 22: return DYNC_V(dync_index_select(x, (int)p[1], tensor(v[1])));
     case 23: return DYNC_V(dync_index_add(x, (int)p[1], tensor(v[1]), tensor(v[2])));
     case 24: return DYNC_V(dync_scatter_add(x, (int)p[1], tensor(v[1]), tensor(v[2])));
@@ -111,15 +150,24 @@ static dync_value fn_matmul(const dync_value *v, int n, void *user)
 {
     dync_tensor *a = tensor(v[0]), *b = tensor(v[1]);
     (void)n, (void)user;
-    return DYNC_V(dync_matmul(p[0] ? dync_transpose(a, -2, -1) : a, p[1] ? dync_transpose(b, -2, -1) : b));
+    return DYNC_V(
+        dync_matmul(p[0] ? dync_transpose(a, -2, -1) : a, p[1] ? dync_transpose(b, -2, -1) : b));
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
 static dync_tensor *activation(dync_tensor *x, int64_t kind)
 {
-    return kind == 1 ? dync_relu(x) : kind == 2 ? dync_gelu(x) : kind == 3 ? dync_relu6(x) : kind == 4 ? dync_silu(x) : kind == 5 ? dync_hardswish(x) : x;
+    return kind == 1   ? dync_relu(x)
+           : kind == 2 ? dync_gelu(x)
+           : kind == 3 ? dync_relu6(x)
+           : kind == 4 ? dync_silu(x)
+           : kind == 5 ? dync_hardswish(x)
+                       : x;
 }
-static dync_tensor *linear_act_forward(dync_module *m, dync_tensor *x) { return activation(child(m, "linear", x), p[2]); }
+static dync_tensor *linear_act_forward(dync_module *m, dync_tensor *x)
+{
+    return activation(child(m, "linear", x), p[2]);
+}
 static dync_module *make_linear(void)
 {
     dync_module *m = dync_module_new("LinearAct", linear_act_forward, NULL);
@@ -128,17 +176,21 @@ static dync_module *make_linear(void)
 }
 
 /* Convolution without bias, batch norm, activation; a module that knows its numbers. */
-typedef struct conv_of { int64_t in, out, kernel, stride, groups, act; } conv_of;
+typedef struct conv_of {
+    int64_t in, out, kernel, stride, groups, act;
+} conv_of;
 static conv_of convs[64];
 static int n_convs;
 static dync_tensor *conv_forward(dync_module *m, dync_tensor *x)
 {
     const conv_of *c = dync_module_user(m);
-    dync_tensor *y = dync_conv2d(x, dync_module_param(m, "weight"), NULL, dync_shape(c->stride, c->stride), dync_shape(c->kernel / 2, c->kernel / 2),
-                                 dync_shape(1, 1), (int)c->groups);
+    dync_tensor *y =
+        dync_conv2d(x, dync_module_param(m, "weight"), NULL, dync_shape(c->stride, c->stride),
+                    dync_shape(c->kernel / 2, c->kernel / 2), dync_shape(1, 1), (int)c->groups);
     return activation(child(m, "bn", y), c->act);
 }
-static dync_module *conv_module(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups, int64_t act)
+static dync_module *conv_module(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                                int64_t groups, int64_t act)
 {
     conv_of *c = &convs[n_convs++ % 64];
     *c = (conv_of){in, out, kernel, stride, groups, act};
@@ -151,11 +203,13 @@ static dync_module *make_conv(void) { return conv_module(p[0], p[1], p[2], p[3],
 
 static dync_module *make_mlp(void)
 {
-    return dync_sequential(dync_nn_linear(p[0], p[1], true), dync_nn_relu(), dync_nn_linear(p[1], p[2], true));
+    return dync_sequential(dync_nn_linear(p[0], p[1], true), dync_nn_relu(),
+                           dync_nn_linear(p[1], p[2], true));
 }
 static dync_module *make_tiny(void)
 {
-    return dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(), dync_nn_linear(10, 10, true), dync_nn_sigmoid());
+    return dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(),
+                           dync_nn_linear(10, 10, true), dync_nn_sigmoid());
 }
 static dync_value first_forward(dync_module *m, const dync_value *a, int n)
 {
@@ -179,12 +233,14 @@ static dync_module *make_gru(void)
 static dync_tensor *head(dync_tensor *y, int i)
 {
     dync_tensor *part = dync_slice(y, 2, i * p[0], (i + 1) * p[0], 1);
-    return dync_transpose(dync_reshape(part, dync_shape(dync_size(y, 0), dync_size(y, 1), p[1], p[0] / p[1])), 1, 2);
+    return dync_transpose(
+        dync_reshape(part, dync_shape(dync_size(y, 0), dync_size(y, 1), p[1], p[0] / p[1])), 1, 2);
 }
 static dync_tensor *block_forward(dync_module *m, dync_tensor *x)
 {
     dync_tensor *y = child(m, "qkv", child(m, "norm1", x));
-    y = dync_scaled_dot_product_attention(head(y, 0), head(y, 1), head(y, 2), NULL, 0, p[2] != 0, DYNC_NONE);
+    y = dync_scaled_dot_product_attention(head(y, 0), head(y, 1), head(y, 2), NULL, 0, p[2] != 0,
+                                          DYNC_NONE);
     y = dync_reshape(dync_transpose(y, 1, 2), dync_shape(dync_size(x, 0), dync_size(x, 1), p[0]));
     x = dync_add(x, child(m, "out", y));
     return dync_add(x, child(m, "down", dync_gelu(child(m, "up", child(m, "norm2", x)))));
@@ -204,7 +260,8 @@ static dync_module *make_block(void)
 static dync_tensor *gpt_forward(dync_module *m, dync_tensor *ids)
 {
     char name[16];
-    dync_tensor *x = dync_add(child(m, "words", ids), dync_slice(dync_module_param(m, "places"), 0, 0, dync_size(ids, 1), 1));
+    dync_tensor *x = dync_add(child(m, "words", ids), dync_slice(dync_module_param(m, "places"), 0,
+                                                                 0, dync_size(ids, 1), 1));
     for (int i = 0; i < (int)p[3]; i++) {
         snprintf(name, sizeof name, "block%d", i);
         x = child(m, name, x);
@@ -246,7 +303,8 @@ static dync_module *basic(int64_t in, int64_t out)
 static dync_tensor *resnet_forward(dync_module *m, dync_tensor *x)
 {
     char name[16];
-    x = dync_max_pool2d(child(m, "stem", x), dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), false);
+    x = dync_max_pool2d(child(m, "stem", x), dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1),
+                        dync_shape(1, 1), false);
     for (int i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "layer%d", i);
         x = child(m, name, x);
@@ -268,12 +326,17 @@ static dync_module *make_resnet(void)
 }
 static dync_module *make_cnn(void)
 {
-    return dync_sequential(dync_nn_conv2d(1, 16, 3, 1, 1, true), dync_nn_relu(), dync_nn_max_pool2d(2, 2, 0), dync_nn_conv2d(16, 32, 3, 1, 1, true),
-                           dync_nn_relu(), dync_nn_max_pool2d(2, 2, 0), dync_nn_flatten(), dync_nn_linear(32 * 7 * 7, 10, true));
+    return dync_sequential(dync_nn_conv2d(1, 16, 3, 1, 1, true), dync_nn_relu(),
+                           dync_nn_max_pool2d(2, 2, 0), dync_nn_conv2d(16, 32, 3, 1, 1, true),
+                           dync_nn_relu(), dync_nn_max_pool2d(2, 2, 0), dync_nn_flatten(),
+                           dync_nn_linear(32 * 7 * 7, 10, true));
 }
 
 /* ---- runs: a module alone, and whole training steps ------------------------------------------ */
-static dync_value fn_forward(const dync_value *v, int n, void *user) { return (void)user, dync_module_call_values(net, n, v); }
+static dync_value fn_forward(const dync_value *v, int n, void *user)
+{
+    return (void)user, dync_module_call_values(net, n, v);
+}
 static dync_tensor *square_error(dync_tensor *y, dync_tensor *want)
 {
     dync_tensor *d = dync_sub(y, want);
@@ -295,17 +358,43 @@ static dync_value step(const dync_value *v, dync_tensor *(*error)(dync_tensor *,
     dync_optim_zero_grad(optimizer);
     return DYNC_V(loss);
 }
-static dync_value fn_step_square(const dync_value *v, int n, void *user) { return (void)n, (void)user, step(v, square_error); }
-static dync_value fn_step_class(const dync_value *v, int n, void *user) { return (void)n, (void)user, step(v, class_error); }
+static dync_value fn_step_square(const dync_value *v, int n, void *user)
+{
+    return (void)n, (void)user, step(v, square_error);
+}
+static dync_value fn_step_class(const dync_value *v, int n, void *user)
+{
+    return (void)n, (void)user, step(v, class_error);
+}
 
-typedef struct row_kind { const char *name; dync_function fn; dync_module *(*make)(void); bool trains; } row_kind;
+typedef struct row_kind {
+    const char *name;
+    dync_function fn;
+    dync_module *(*make)(void);
+    bool trains;
+} row_kind;
 static const row_kind kinds[] = {
-    {"small", fn_small, NULL, false}, {"total", fn_total, NULL, false}, {"chain", fn_chain, NULL, false}, {"reduce", fn_reduce, NULL, false},
-    {"move", fn_move, NULL, false}, {"matmul", fn_matmul, NULL, false}, {"linear", fn_forward, make_linear, false}, {"conv", fn_forward, make_conv, false},
-    {"tiny", fn_forward, make_tiny, false}, {"mlp", fn_forward, make_mlp, false}, {"lstm", fn_forward, make_lstm, false}, {"gru", fn_forward, make_gru, false},
-    {"block", fn_forward, make_block, false}, {"gpt", fn_forward, make_gpt, false}, {"resnet", fn_forward, make_resnet, false},
-    {"train_tiny", fn_step_square, make_tiny, true}, {"train_mlp", fn_step_class, make_mlp, true}, {"train_cnn", fn_step_class, make_cnn, true},
-    {"train_lstm", fn_step_square, make_lstm, true}, {"train_block", fn_step_square, make_block, true}, {"train_gpt", fn_step_class, make_gpt, true},
+    {"small", fn_small, NULL, false},
+    {"total", fn_total, NULL, false},
+    {"chain", fn_chain, NULL, false},
+    {"reduce", fn_reduce, NULL, false},
+    {"move", fn_move, NULL, false},
+    {"matmul", fn_matmul, NULL, false},
+    {"linear", fn_forward, make_linear, false},
+    {"conv", fn_forward, make_conv, false},
+    {"tiny", fn_forward, make_tiny, false},
+    {"mlp", fn_forward, make_mlp, false},
+    {"lstm", fn_forward, make_lstm, false},
+    {"gru", fn_forward, make_gru, false},
+    {"block", fn_forward, make_block, false},
+    {"gpt", fn_forward, make_gpt, false},
+    {"resnet", fn_forward, make_resnet, false},
+    {"train_tiny", fn_step_square, make_tiny, true},
+    {"train_mlp", fn_step_class, make_mlp, true},
+    {"train_cnn", fn_step_class, make_cnn, true},
+    {"train_lstm", fn_step_square, make_lstm, true},
+    {"train_block", fn_step_square, make_block, true},
+    {"train_gpt", fn_step_class, make_gpt, true},
 };
 
 /* ---- the driver's calls ---------------------------------------------------------------------- */
@@ -324,7 +413,8 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A tensor over the driver's memory; strides that are not row major are a view of the same memory. */
+/* A tensor over the driver's memory; strides that are not row major are a view of the same memory.
+ */
 static dync_tensor *wrap(const peer_array *a)
 {
     dync_dims shape = {.n = (int)a->ndim}, stride = {.n = (int)a->ndim};
@@ -337,16 +427,19 @@ static dync_tensor *wrap(const peer_array *a)
         count *= a->shape[d];
     }
     if (dense) return dync_wrap(a->data, shape, .dtype = (dync_dtype)a->dtype);
-    return dync_as_strided(dync_wrap(a->data, dync_shape(count), .dtype = (dync_dtype)a->dtype), shape, stride, 0);
+    return dync_as_strided(dync_wrap(a->data, dync_shape(count), .dtype = (dync_dtype)a->dtype),
+                           shape, stride, 0);
 }
 
 static dync_value call(void) { return dync_call_values(compiled, n_args, args); }
 static void compile(void)
 {
-    compiled = dync_compile(kind->fn, .name = kind->name, .options = options, .dynamic = DYNC_DYNAMIC_OFF, .fullgraph = true);
+    compiled = dync_compile(kind->fn, .name = kind->name, .options = options,
+                            .dynamic = DYNC_DYNAMIC_OFF, .fullgraph = true);
 }
 void peer_close(void);
-int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const peer_array *in, int n_in, const peer_array *state, int n_state, int threads);
+int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const peer_array *in,
+              int n_in, const peer_array *state, int n_state, int threads);
 double peer_time(long n);
 double peer_compile(void);
 int peer_call(void);
@@ -356,7 +449,8 @@ const char *peer_error(void);
 void peer_log(const char *what);
 
 /* Compiles a row and calls it never. 0, or the status of the error. */
-int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const peer_array *in, int n_in, const peer_array *state, int n_state, int threads)
+int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const peer_array *in,
+              int n_in, const peer_array *state, int n_state, int threads)
 {
     dync_clear_error();
     dync_init((dync_init_options){.threads = threads, .seed = 1});
@@ -369,14 +463,16 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
     net = NULL;
     optimizer = NULL;
     snprintf(options, sizeof options, "threads=%d", threads);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         for (int i = 0; i < n_in; i++) args[i] = DYNC_V(dync_retain(wrap(&in[i])));
         n_args = n_in;
         if (kind->make) net = kind->make();
         for (int i = 0; i < n_state; i++) {
             const char *dot = strrchr(state[i].name, '.');
             bool buffer = strncmp(dot ? dot + 1 : state[i].name, "running_", 8) == 0;
-            dync_tensor *t = buffer ? dync_module_buffer(net, state[i].name) : dync_module_param(net, state[i].name);
+            dync_tensor *t = buffer ? dync_module_buffer(net, state[i].name)
+                                    : dync_module_param(net, state[i].name);
             DYNC_NO_GRAD { dync_copy_(t, wrap(&state[i])); }
         }
         if (net) dync_module_train(net, kind->trains);
@@ -391,7 +487,10 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
 double peer_time(long n)
 {
     double start = now_ns();
-    for (long i = 0; i < n; i++) DYNC_SCOPE { call(); }
+    for (long i = 0; i < n; i++) DYNC_SCOPE
+        {
+            call();
+        }
     return now_ns() - start;
 }
 
@@ -409,7 +508,8 @@ int peer_call(void)
 {
     for (int i = 0; i < n_results; i++) dync_release(results[i]);
     n_results = 0;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_value v = call();
         if (v.kind == DYNC_KIND_TENSOR) results[n_results++] = dync_retain(dync_contiguous(v.as.t));
         for (int i = 0; v.kind == DYNC_KIND_LIST && i < dync_len(v) && i < MOST_RESULTS; i++)
@@ -427,7 +527,10 @@ static int describe(dync_tensor *t, peer_array *out)
 }
 /* Result i of peer_call; a parameter of the module as it is now. */
 int peer_result(int i, peer_array *out) { return i < n_results ? describe(results[i], out) : 0; }
-int peer_param(const char *path, peer_array *out) { return describe(dync_module_param(net, path), out); }
+int peer_param(const char *path, peer_array *out)
+{
+    return describe(dync_module_param(net, path), out);
+}
 
 const char *peer_error(void) { return dync_error_message(); }
 void peer_log(const char *what) { dync_set_log(what); }

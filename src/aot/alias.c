@@ -1,15 +1,18 @@
-/* aot/alias.c: what the inputs and outputs of a graph share: memory, history, each other. Inputs on one memory of which one is written
- * become views of a base, or of one row of elements; outputs that lie on the memory of an input or of each other are made anew as views
- * of the right thing at every call. After functionalize.c, before joint.c.
+/* aot/alias.c: what the inputs and outputs of a graph share: memory, history, each other. Inputs on
+ * one memory of which one is written become views of a base, or of one row of elements; outputs
+ * that lie on the memory of an input or of each other are made anew as views of the right thing at
+ * every call. After functionalize.c, before joint.c.
  *
- * Idea: PyTorch's synthetic bases and output alias info (torch/_functorch/_aot_autograd/), with fakes that really share storages. */
+ * Idea: PyTorch's synthetic bases and output alias info (torch/_functorch/_aot_autograd/), with
+ * fakes that really share storages. */
 #include "../dync.in.h"
 #include "aot.h"
 #include "../autograd/node.h"
 
 /* ---- inputs: what the user's graph sees ------------------------------------------------------ */
-static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
-                                   bool create_graph)
+static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out,
+                                       int n_in, const bool *needed, dync__tensor **grad_in,
+                                       bool create_graph)
 {
     (void)state, (void)n_out, (void)n_in, (void)create_graph;
     if (grad_out[0] && needed[0]) dync__ref(grad_in[0] = grad_out[0]);
@@ -20,36 +23,43 @@ static dync_status dync__aot_entry_visit(void *state, dync__gvisitor *v)
     (void)state, (void)v;
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL, dync__aot_entry_visit};
+static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL,
+                                                        dync__aot_entry_visit};
 
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
 {
     dync__tensor *child = dync__tensor_alias(t, t->dtype, &t->lay);
-    if (!child || dync__tape_attach(&dync__aot_entry_class, NULL, 1, &t, 1, &child, NULL) == DYNC_OK) return child;
+    if (!child ||
+        dync__tape_attach(&dync__aot_entry_class, NULL, 1, &t, 1, &child, NULL) == DYNC_OK)
+        return child;
     dync__unref(child);
     return NULL;
 }
 
-/* A leaf cannot be written; the real input may be none. In graphs that write the program works on a child of the leaf on the same memory. */
+/* A leaf cannot be written; the real input may be none. In graphs that write the program works on a
+ * child of the leaf on the same memory. */
 static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
 {
     if (!j->writes) return leaf;
     dync__tensor *t = dync__functional_alias(&j->f, leaf, &leaf->lay);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = false;
-    dync_status status = t ? dync__tape_attach(&dync__aot_entry_class, NULL, 1, &leaf, 1, &t, NULL) : DYNC_ERR_MEMORY;
+    dync_status status = t ? dync__tape_attach(&dync__aot_entry_class, NULL, 1, &leaf, 1, &t, NULL)
+                           : DYNC_ERR_MEMORY;
     dync__tls.grad_enabled_off = off;
     return status == DYNC_OK ? t : NULL;
 }
 
-static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync__node *node)
+static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a,
+                                          dync__node *node)
 {
     if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
     return dync__vec_push(&j->into->lifted, node) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* One input of the forward graph; it is leaf and seen of actual input i. */
-static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *name, const dync__info *info, bool requires_grad)
+static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *name,
+                                           const dync__info *info, bool requires_grad)
 {
     dync__tensor *t = dync__functional_input(&j->f, name, info, requires_grad, i);
     if (!t) return DYNC_ERR_MEMORY;
@@ -62,11 +72,13 @@ static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *na
 
 static const dync__tensor *dync__joint_example(const dync__joint *j, int i)
 {
-    if (!j->examples || i >= j->into->n_inputs || j->examples[i].kind != DYNC_KIND_TENSOR) return NULL;
+    if (!j->examples || i >= j->into->n_inputs || j->examples[i].kind != DYNC_KIND_TENSOR)
+        return NULL;
     return dync__peek(j->examples[i].as.t);
 }
 
-/* Who shares memory: group is the first input on the same one (marked -2 - first), same_as the first that is the same tensor. */
+/* Who shares memory: group is the first input on the same one (marked -2 - first), same_as the
+ * first that is the same tensor. */
 static void dync__joint_share(dync__joint *j)
 {
     dync__aot_actual *a = j->into->actual.at;
@@ -82,11 +94,14 @@ static void dync__joint_share(dync__joint *j)
                 a[i].group = a[k].group;
             }
         }
-        if (x && j->as_rows && a[i].same_as < 0 && a[i].group == -1 && !dync__layout_is_dense(&x->lay)) a[i].group = -2 - i;
+        if (x && j->as_rows && a[i].same_as < 0 && a[i].group == -1 &&
+            !dync__layout_is_dense(&x->lay))
+            a[i].group = -2 - i;
     }
 }
 
-/* The tensor that every input of a group with a history is a view of, or is; NULL where there is none. Others only lie on its memory. */
+/* The tensor that every input of a group with a history is a view of, or is; NULL where there is
+ * none. Others only lie on its memory. */
 static dync__tensor *dync__group_base(const dync__joint *j, int mark)
 {
     dync__tensor *base = NULL;
@@ -94,7 +109,8 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark)
         if (j->into->actual.at[i].group != mark) continue;
         const dync__tensor *x = dync__joint_example(j, i);
         if (x->grad && x->grad->base && x->grad->view_kind != DYNC__VIEW_NO_GRAD) {
-            if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base)) return NULL;
+            if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base))
+                return NULL;
             base = x->grad->base;
         }
     }
@@ -123,8 +139,13 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
     for (int i = 0; i < g->n_inputs; i++)
         if (dync__joint_example(j, i) == base && g->actual.at[i].same_as < 0) b = i;
     if (b < 0) {
-        dync__aot_actual a = {.kind = DYNC__AOT_BASE, .from = -2 - mark, .same_as = -1, .group = -1, .lay = base->lay};
-        dync__info info = {.dtype = base->dtype, .device = base->device, .lay = base->lay, .alias = -1};
+        dync__aot_actual a = {.kind = DYNC__AOT_BASE,
+                              .from = -2 - mark,
+                              .same_as = -1,
+                              .group = -1,
+                              .lay = base->lay};
+        dync__info info = {
+            .dtype = base->dtype, .device = base->device, .lay = base->lay, .alias = -1};
         b = g->actual.n;
         DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
         DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, dync__tensor_requires_grad(base)));
@@ -135,7 +156,8 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
         if (i == b) continue;
-        if ((g->actual.at[i].apart = dync__joint_example(j, i) != base && !dync__aot_views(dync__joint_example(j, i), base))) {
+        if ((g->actual.at[i].apart = dync__joint_example(j, i) != base &&
+                                     !dync__aot_views(dync__joint_example(j, i), base))) {
             if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
             continue;
         }
@@ -143,7 +165,8 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         dync_dims size = {.n = lay->ndim}, stride = {.n = lay->ndim};
         memcpy(size.d, lay->shape, (size_t)lay->ndim * sizeof *lay->shape);
         memcpy(stride.d, lay->stride, (size_t)lay->ndim * sizeof *lay->stride);
-        j->seen[i] = dync__open(dync_as_strided(dync__handle(j->seen[b]), size, stride, lay->offset));
+        j->seen[i] =
+            dync__open(dync_as_strided(dync__handle(j->seen[b]), size, stride, lay->offset));
     }
     dync__tls.grad_enabled_off = off;
     return DYNC_OK;
@@ -154,16 +177,19 @@ static bool dync__group_torn(const dync__joint *j, int mark)
 {
     for (int i = 0; i < j->into->n_inputs && j->training; i++)
         for (int k = 0; k < i && j->into->actual.at[i].group == mark; k++)
-            if (j->into->actual.at[k].group == mark && dync__tensor_shares_history(dync__joint_example(j, i), dync__joint_example(j, k))) return true;
+            if (j->into->actual.at[k].group == mark &&
+                dync__tensor_shares_history(dync__joint_example(j, i), dync__joint_example(j, k)))
+                return true;
     return false;
 }
 
 static dync_status dync__group_as_row(dync__joint *j, int mark)
 {
-    if (dync__group_torn(j, mark)) return dync__functional_refuse(&j->f, "inputs on one memory "
-                                                                         "with histories of "
-                                                                         "several kinds, one of "
-                                                                         "them written");
+    if (dync__group_torn(j, mark))
+        return dync__functional_refuse(&j->f, "inputs on one memory "
+                                              "with histories of "
+                                              "several kinds, one of "
+                                              "them written");
     dync__aot_graphs *g = j->into;
     dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
     const dync__tensor *first = dync__joint_example(j, a.from);
@@ -171,10 +197,11 @@ static dync_status dync__group_as_row(dync__joint *j, int mark)
     for (int i = 0; i < g->n_inputs; i++) {
         if (g->actual.at[i].group != mark) continue;
         const dync__tensor *x = dync__joint_example(j, i);
-        if (x->dtype != first->dtype) return dync__functional_refuse(&j->f, "inputs of several "
-                                                                            "dtypes on one "
-                                                                            "memory, one of them "
-                                                                            "written");
+        if (x->dtype != first->dtype)
+            return dync__functional_refuse(&j->f, "inputs of several "
+                                                  "dtypes on one "
+                                                  "memory, one of them "
+                                                  "written");
         low = DYNC__MIN(low, x->lay.offset);
         high = DYNC__MAX(high, dync__layout_span(&x->lay));
     }
@@ -217,7 +244,7 @@ static bool dync__joint_passed(const dync__joint *j, int i)
 DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
 {
     dync__aot_graphs *into = j->into;
-    size_t room = (size_t)(2 * g->n_inputs + 1);        /* every input may need a base */
+    size_t room = (size_t)(2 * g->n_inputs + 1); /* every input may need a base */
     j->leaf = dync__arena_alloc(&j->arena, room * sizeof *j->leaf);
     j->seen = dync__arena_alloc(&j->arena, room * sizeof *j->seen);
     if (!j->leaf || !j->seen) return DYNC_ERR_MEMORY;
@@ -228,7 +255,8 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
         DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
     }
     for (int i = 0; i < j->n_attr; i++) {
-        dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .from = -1, .same_as = -1, .group = -1, .tensor = j->attr[i]};
+        dync__aot_actual a = {
+            .kind = DYNC__AOT_ATTR, .from = -1, .same_as = -1, .group = -1, .tensor = j->attr[i]};
         DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
         dync__ref(j->attr[i]);
     }
@@ -239,8 +267,11 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
         const dync__tensor *x = dync__joint_example(j, k);
-        bool requires = j->training && (n->requires_grad[0] || (x && dync__tensor_requires_grad(x)));
-        if (k >= into->n_inputs || dync__joint_passed(j, k)) DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], requires));
+        bool
+            requires
+        = j->training && (n->requires_grad[0] || (x && dync__tensor_requires_grad(x)));
+        if (k >= into->n_inputs || dync__joint_passed(j, k))
+            DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], requires));
         k++;
     }
     DYNC__TRY(dync__joint_groups(j));
@@ -255,7 +286,9 @@ static int dync__joint_value(dync__joint *j, dync__tensor *t)
     dync__aot_graphs *g = j->into;
     for (int k = 0; k < g->value.n; k++)
         if (j->value[k] == t) return k;
-    dync__aot_value v = {.over = DYNC__AOT_OWN, .requires_grad = j->training && dync__is_float_dtype(t->dtype) && dync__tensor_requires_grad(t)};
+    dync__aot_value v = {.over = DYNC__AOT_OWN,
+                         .requires_grad = j->training && dync__is_float_dtype(t->dtype) &&
+                                          dync__tensor_requires_grad(t)};
     j->value[g->value.n] = t;
     return dync__vec_push(&g->value, v) ? g->value.n - 1 : -1;
 }
@@ -280,9 +313,11 @@ static uint8_t dync__view_mode(const dync__tensor *t)
 }
 
 /* An output on the memory of an input. */
-static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int input, dync__aot_out *o)
+static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int input,
+                                        dync__aot_out *o)
 {
-    int same = dync__joint_find_seen(j, t), base = t->grad && t->grad->base ? dync__joint_find_seen(j, t->grad->base) : -1;
+    int same = dync__joint_find_seen(j, t),
+        base = t->grad && t->grad->base ? dync__joint_find_seen(j, t->grad->base) : -1;
     o->kind = same >= 0 ? DYNC__AOT_INPUT : DYNC__AOT_VIEW_OF_INPUT;
     o->index = same >= 0 ? same : base >= 0 ? base : input;
     o->lay = dync__layout_from(t, j->seen[o->index]);
@@ -335,7 +370,7 @@ static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__a
     if (own != t) o->mode = dync__view_mode(t);
     o->index = of;
     if (own == whole) return DYNC_OK;
-    o->index = dync__joint_value(j, own);             /* an alias with a history of its own */
+    o->index = dync__joint_value(j, own); /* an alias with a history of its own */
     if (o->index < 0) return DYNC_ERR_MEMORY;
     dync__aot_value *v = &j->into->value.at[o->index];
     v->over = DYNC__AOT_OVER_VALUE;
@@ -354,7 +389,8 @@ DYNC__FN dync_status dync__joint_outputs(dync__joint *j)
         for (int k = 0; k < i && o.same_as < 0; k++)
             if (j->out[k] == t) o.same_as = k;
         int input = (t->flags & DYNC__T_FAKE) ? dync__functional_base_input(&j->f, t) : -1;
-        DYNC__TRY(input >= 0 ? dync__joint_on_input(j, t, input, &o) : dync__joint_on_value(j, t, &o));
+        DYNC__TRY(input >= 0 ? dync__joint_on_input(j, t, input, &o)
+                             : dync__joint_on_value(j, t, &o));
         if (!dync__vec_push(&j->into->out, o)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
@@ -366,7 +402,8 @@ static bool dync__joint_new_history(const dync__joint *j, int i)
 {
     const dync__tensor *t = j->seen[i];
     if (!j->training || !dync__tensor_requires_grad(t)) return false;
-    return !j->leaf[i] || (t->grad && t->grad->node && t->grad->node->cls != &dync__aot_entry_class);
+    return !j->leaf[i] ||
+           (t->grad && t->grad->node && t->grad->node->cls != &dync__aot_entry_class);
 }
 
 static dync_status dync__joint_written(dync__joint *j, int i, bool with_grad)
@@ -382,11 +419,14 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
     j->written = dync__arena_alloc(&j->arena, (size_t)(j->n_actual + 1) * sizeof *j->written);
     if (!j->written) return DYNC_ERR_MEMORY;
     for (int i = 0; i < j->n_actual; i++)
-        if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
+        if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i]))
+            DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
     /* parts of rows: their data are back, their history is not */
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
-        if (a->same_as < 0 && a->group >= 0 && (a->apart || g->actual.at[a->group].kind == DYNC__AOT_FLAT) && dync__joint_new_history(j, i))
+        if (a->same_as < 0 && a->group >= 0 &&
+            (a->apart || g->actual.at[a->group].kind == DYNC__AOT_FLAT) &&
+            dync__joint_new_history(j, i))
             DYNC__TRY(dync__joint_written(j, i, true));
     }
     return DYNC_OK;

@@ -1,13 +1,16 @@
 /* aot/aot.h: ahead-of-time autograd. After capture/, before inductor/.
  *
- * graph with operators as the user wrote them  ->  functional forward graph (no mutation, composites expanded), and for training a backward
- * graph: traced together through the tape, then cut. What was mutated, aliased or passed through is put right again at run time. */
+ * graph with operators as the user wrote them  ->  functional forward graph (no mutation,
+ * composites expanded), and for training a backward graph: traced together through the tape, then
+ * cut. What was mutated, aliased or passed through is put right again at run time. */
 #ifndef DYNC__AOT_H
 #define DYNC__AOT_H
 #include "../capture/capture.h"
 
-/* A compiled functional graph: tensors in, owned tensors out (each as the graph's output says, aliasing allowed). */
-/* Options of backends: one row each. -1, which no value is: not given, so that the backend's or the library's own holds. */
+/* A compiled functional graph: tensors in, owned tensors out (each as the graph's output says,
+ * aliasing allowed). */
+/* Options of backends: one row each. -1, which no value is: not given, so that the backend's or the
+ * library's own holds. */
 #define DYNC__OF_AOT 1u
 #define DYNC__OF_INDUCTOR 2u
 #define DYNC__OF_TVM 4u
@@ -33,118 +36,148 @@
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
 /* clang-format on */
 typedef struct dync__options {
-    const char *text;                    /* as given, for the compilers of others and for repros; "" for none */
+    const char *text; /* as given, for the compilers of others and for repros; "" for none */
     int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
-    int partition, decompositions, scheduler;      /* which word */
+    int partition, decompositions, scheduler; /* which word */
     double memory_budget;
     dync__option_path autotune;
     char compiler_name[128];
 } dync__options;
-#define DYNC__OPTIONS_DEFAULT {.text = "", .opt_level = -1, .partition = -1, .decompositions = -1, .scheduler = -1, .memory_budget = -1}
+#define DYNC__OPTIONS_DEFAULT \
+    {.text = "",              \
+     .opt_level = -1,         \
+     .partition = -1,         \
+     .decompositions = -1,    \
+     .scheduler = -1,         \
+     .memory_budget = -1}
 /* with a text of its own; false: no memory */
 DYNC__FN bool dync__options_copy(dync__options *, const dync__options *from);
 DYNC__FN void dync__options_free(dync__options *);
 
 typedef struct dync__inner {
-    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out,
+                       dync__tensor **out);
     void (*destroy)(void *state);
-    dync_status (*narrow)(void *state, const bool *used);      /* may be NULL */
+    dync_status (*narrow)(void *state, const bool *used); /* may be NULL */
     void *state;
-    dync__run_into run_into;                                   /* may be NULL; where it is not, run gives tensors that never were views */
+    dync__run_into
+        run_into; /* may be NULL; where it is not, run gives tensors that never were views */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
-    dync_status (*compile)(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
+    dync_status (*compile)(void *user, dync__graph *, bool is_backward,
+                           const dync__options *options, dync__inner *out);
     void *user;
-    bool save_all;                       /* the default partitioner instead of a minimum cut */
-    bool decompose_all;                  /* every operator that has a decomposition */
-    bool patterns;                       /* operators written out may become one (attend.c) */
-    bool symbolic;                       /* takes graphs of symbolic sizes: called once for all of them */
+    bool save_all;      /* the default partitioner instead of a minimum cut */
+    bool decompose_all; /* every operator that has a decomposition */
+    bool patterns;      /* operators written out may become one (attend.c) */
+    bool symbolic;      /* takes graphs of symbolic sizes: called once for all of them */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                           bool is_backward, const dync__options *options,
+                                           dync__inner *out);
 #else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                           bool is_backward, const dync__options *options,
+                                           dync__inner *out);
 #endif
 
-/* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
- * for several inputs on one memory. */
+/* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph
+ * (parameters, constants), then what stands for several inputs on one memory. */
 typedef enum {
     DYNC__AOT_USER,
-    DYNC__AOT_ATTR,                      /* a tensor of the graph */
+    DYNC__AOT_ATTR, /* a tensor of the graph */
     /* the tensor that input `from` is a view of: written views share it */
     DYNC__AOT_BASE,
-    DYNC__AOT_FLAT                       /* all of input from's memory that is reached, as one row: written inputs without a common base */
+    DYNC__AOT_FLAT /* all of input from's memory that is reached, as one row: written inputs without
+                      a common base */
 } dync__aot_actual_kind;
 typedef struct dync__aot_actual {
     uint8_t kind;
-    bool passed;                         /* the forward graph has an input for it */
-    bool apart;                          /* USER in a group with a BASE: on its memory, no view of it (detached) */
+    bool passed; /* the forward graph has an input for it */
+    bool apart;  /* USER in a group with a BASE: on its memory, no view of it (detached) */
     int from;
-    int same_as;                         /* USER: earlier input that was the very same tensor, or -1 */
-    int group;                           /* USER: actual of the memory it lies on, or -1 */
-    dync__layout lay;                    /* USER in a group, BASE, FLAT */
-    dync__tensor *tensor;                /* ATTR; owned */
+    int same_as;          /* USER: earlier input that was the very same tensor, or -1 */
+    int group;            /* USER: actual of the memory it lies on, or -1 */
+    dync__layout lay;     /* USER in a group, BASE, FLAT */
+    dync__tensor *tensor; /* ATTR; owned */
 } dync__aot_actual;
-typedef struct dync__aot_mutation { int input; bool with_grad; /* the epilogue's copy is differentiated */ } dync__aot_mutation;
-/* A value that the forward graph gives: to the user, or for outputs that are views of it. over: it lies on the memory of something else. */
+typedef struct dync__aot_mutation {
+    int input;
+    bool with_grad; /* the epilogue's copy is differentiated */
+} dync__aot_mutation;
+/* A value that the forward graph gives: to the user, or for outputs that are views of it. over: it
+ * lies on the memory of something else. */
 typedef enum { DYNC__AOT_OWN, DYNC__AOT_OVER_INPUT, DYNC__AOT_OVER_VALUE } dync__aot_memory;
 typedef struct dync__aot_value {
     uint8_t over;
     bool requires_grad;
-    int index;                           /* over what */
-    dync__layout lay;                    /* over: relative to the first element of that */
+    int index;        /* over what */
+    dync__layout lay; /* over: relative to the first element of that */
 } dync__aot_value;
-/* What an output of the user's graph is. Views are made anew at every call: by the tape, by the tape without grad mode (as the function
- * made them), or without history (detach). */
-typedef enum { DYNC__AOT_VALUE, DYNC__AOT_INPUT, DYNC__AOT_VIEW_OF_INPUT, DYNC__AOT_VIEW_OF_VALUE } dync__aot_out_kind;
+/* What an output of the user's graph is. Views are made anew at every call: by the tape, by the
+ * tape without grad mode (as the function made them), or without history (detach). */
+typedef enum {
+    DYNC__AOT_VALUE,
+    DYNC__AOT_INPUT,
+    DYNC__AOT_VIEW_OF_INPUT,
+    DYNC__AOT_VIEW_OF_VALUE
+} dync__aot_out_kind;
 typedef enum { DYNC__AOT_TRACKED, DYNC__AOT_NO_GRAD, DYNC__AOT_DETACHED } dync__aot_view_mode;
 typedef struct dync__aot_out {
     uint8_t kind, mode;
-    int index;                           /* of the value or actual input */
-    int same_as;                         /* earlier output that is the very same tensor, or -1 */
-    dync__layout lay;                    /* views: relative to the first element of that */
+    int index;        /* of the value or actual input */
+    int same_as;      /* earlier output that is the very same tensor, or -1 */
+    dync__layout lay; /* views: relative to the first element of that */
 } dync__aot_out;
-/* The forward graph takes the passed actual inputs in order; its outputs are: new values of mutated inputs, values, saved tensors. The backward
- * graph takes the saved tensors, then one tangent per entry of tangent_of (a mutation or value, counted together), and gives a gradient per
- * entry of grad_of. */
+/* The forward graph takes the passed actual inputs in order; its outputs are: new values of mutated
+ * inputs, values, saved tensors. The backward graph takes the saved tensors, then one tangent per
+ * entry of tangent_of (a mutation or value, counted together), and gives a gradient per entry of
+ * grad_of. */
 typedef struct dync__aot_graphs {
-    dync__graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
-    dync__graph *joint;                   /* in place of both, where it was asked for */
-    int n_inputs;                        /* of the user's graph */
-    bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
-    bool training;                       /* some output has history */
-    bool random;                         /* forward draws random numbers */
-    bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
+    dync__graph *fw, *bw;           /* bw NULL: inference, or nothing to differentiate */
+    dync__graph *joint;             /* in place of both, where it was asked for */
+    int n_inputs;                   /* of the user's graph */
+    bool plain_inputs;              /* the actual inputs are the user's inputs, all passed */
+    bool training;                  /* some output has history */
+    bool random;                    /* forward draws random numbers */
+    bool seeds_before, seeds_after; /* dync_manual_seed: done around the forward graph */
     int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
     /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
     DYNC__VEC(dync__node *) lifted;
     DYNC__VEC(dync__aot_mutation) mutated;
     DYNC__VEC(dync__aot_value) value;
-    DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
+    DYNC__VEC(dync__aot_out) out; /* of the user's graph */
     DYNC__VEC(int) tangent_of;
-    DYNC__VEC(int) grad_of;              /* actual input of each gradient */
+    DYNC__VEC(int) grad_of; /* actual input of each gradient */
     int n_saved;
-    const dync__node *last_forward;       /* of the joint graph */
-    char *backward_error;                /* why some outputs have no backward; owned */
+    const dync__node *last_forward; /* of the joint graph */
+    char *backward_error;           /* why some outputs have no backward; owned */
     dync_status backward_status;
-    DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
+    DYNC__VEC(int) broken; /* those outputs, numbered as in tangent_of */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
 } dync__aot_graphs;
-/* Which operators are replaced by their decompositions: those that cannot be lowered; all that have one; those that are only a way to write
- * several others (linear, but not batch norm's own operator), as torch.export shows graphs; and kernels that are there for speed
- * (attention, recurrent layers) too, for C source. */
-typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT, DYNC__DECOMPOSE_PLAIN } dync__aot_decompositions;
+/* Which operators are replaced by their decompositions: those that cannot be lowered; all that have
+ * one; those that are only a way to write several others (linear, but not batch norm's own
+ * operator), as torch.export shows graphs; and kernels that are there for speed (attention,
+ * recurrent layers) too, for C source. */
+typedef enum {
+    DYNC__DECOMPOSE_NEEDED,
+    DYNC__DECOMPOSE_ALL,
+    DYNC__DECOMPOSE_IMPLICIT,
+    DYNC__DECOMPOSE_PLAIN
+} dync__aot_decompositions;
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;
-    bool save_all;                       /* partition: save everything instead of a minimum cut */
-    double budget;                       /* of activation memory, 0 to 1 */
-    bool joint;                          /* the joint graph itself is wanted: recorded, not tidied, not cut */
-    bool no_tangents;                    /* the gradient of the first output, a number, in place of tangents */
+    bool save_all;    /* partition: save everything instead of a minimum cut */
+    double budget;    /* of activation memory, 0 to 1 */
+    bool joint;       /* the joint graph itself is wanted: recorded, not tidied, not cut */
+    bool no_tangents; /* the gradient of the first output, a number, in place of tangents */
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -153,33 +186,39 @@ typedef struct dync__functional {
     dync__graph *graph;
     uint64_t id;
     dync__arena arena;
-    dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
-    DYNC__VEC(dync__tensor *) held;      /* every fake, until the trace ends (owned) */
-    int decompose;                       /* dync__aot_decompositions */
+    dync__aot_graphs *into;         /* tensors met in the trace go to its actual inputs */
+    DYNC__VEC(dync__tensor *) held; /* every fake, until the trace ends (owned) */
+    int decompose;                  /* dync__aot_decompositions */
     dync_status status;
-    const char *why;                     /* what was refused */
-    bool strided_write;                  /* refused for a part of a strided input: again, with such inputs as rows */
+    const char *why;    /* what was refused */
+    bool strided_write; /* refused for a part of a strided input: again, with such inputs as rows */
 } dync__functional;
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
 DYNC__FN void dync__functional_begin(dync__functional *, dync__graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
-/* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual input, -1 for tangents. */
-DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
+/* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual
+ * input, -1 for tangents. */
+DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name,
+                                              const dync__info *, bool requires_grad, int input);
 /* Another tensor on the memory of a fake, without history (borrowed). */
-DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on,
+                                              const dync__layout *);
 /* the value of a fake now; NULL + error */
 DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
-/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
+/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory.
+ */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
 DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
-/* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
- * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
+/* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not
+ * recorded as an error): a program that is not functionalised; *why tells, the caller runs the
+ * graph plainly. examples (may be NULL): which inputs share memory. */
 /* Attention written out as the operator: *graph is another graph then. */
 DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training);
-DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
+DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, bool training,
+                                     const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
@@ -196,14 +235,15 @@ typedef struct dync__joint {
     const dync_value *examples;
     bool training, writes, as_rows;
     int n_actual, n_attr;
-    dync__tensor **attr;                 /* tensors of the graph, the inputs after the user's; borrowed */
-    dync__tensor **leaf;                 /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
-    dync__tensor **seen;                 /* by actual input: what the user's graph works on */
-    dync__arg result;                    /* output tree of the user's graph: fakes, owned */
-    dync__tensor **out;                  /* flat outputs, borrowed */
+    dync__tensor **attr; /* tensors of the graph, the inputs after the user's; borrowed */
+    dync__tensor *
+        *leaf; /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    dync__tensor **seen; /* by actual input: what the user's graph works on */
+    dync__arg result;    /* output tree of the user's graph: fakes, owned */
+    dync__tensor **out;  /* flat outputs, borrowed */
     int n_out;
-    dync__tensor **value;                /* fakes behind into->value */
-    dync__tensor **written;              /* fakes behind into->mutated */
+    dync__tensor **value;   /* fakes behind into->value */
+    dync__tensor **written; /* fakes behind into->mutated */
 } dync__joint;
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
@@ -220,29 +260,43 @@ typedef struct dync__joint_graph {
     /* mutated: placeholders that the epilogue overwrites */
     dync__node **fw_out, **tangent, **grad, **mutated;
 } dync__joint_graph;
-DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *,
+                                         dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
-DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples, int n,
+                                       const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
 DYNC__FN void dync__aot_set_budget(double);
-/* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
- * through dispatch by backward_inline (state: the node's), with `saved` (as many as the node saved, in its order: the real tensors) in
- * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */
-DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+/* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled
+ * forward's node is replayed through dispatch by backward_inline (state: the node's), with `saved`
+ * (as many as the node saved, in its order: the real tensors) in place of the saved tensors;
+ * grad_in: owned results. The node's own backward does the same with the real saved tensors when it
+ * gets fakes. */
+DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out,
+                                               dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
 /* number.c: symbolic numbers as 0-dim tensors */
 DYNC__FN bool dync__graph_has_numbers(const dync__graph *);
 DYNC__FN dync_status dync__graph_numbers(dync__graph *, dync__graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
-/* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
-typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
-/* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
+/* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of
+ * sizes */
+typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *examples, int n,
+                                            const dync__options *options, dync_callable *out,
+                                            void *user);
+/* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items
+ * that it uses */
 DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
-DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
-                                          dync_callable *out);
-DYNC__FN dync_status dync__sized_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
-                                         const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
+DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n,
+                                          const dync__options *options, dync__graph_compiler,
+                                          void *user, dync_callable *out);
+DYNC__FN dync_status dync__sized_compile(
+    dync__graph *, const dync_value *examples, int n, const dync__options *options,
+    dync__graph_compiler, void *user,
+    const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */,
+    dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
-DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *, bool is_backward,
+                                           const dync__options *options, dync__inner *out);
 #endif

@@ -1,31 +1,44 @@
-/* aot/attend.c: softmax(q k^T * scale + mask) v written out becomes the attention operator. Before: the user's graph; after: runtime.c traces it,
- * so that gradients are the operator's, too. For inductor only.
+/* aot/attend.c: softmax(q k^T * scale + mask) v written out becomes the attention operator. Before:
+ * the user's graph; after: runtime.c traces it, so that gradients are the operator's, too. For
+ * inductor only.
  *
- * Looked for from the last product backwards: softmax over the last dim; factors; masked_fill or where with -inf, or a mask that is added; the
- * first product. Each value between has no other user, and nothing in the graph writes. A query that sees nothing is NaN, as softmax gives
- * it: put back behind the operator, which gives zeros. Its gradients would not be the written ones, so where gradients are wanted only
- * masks known to hide no query are taken: none, and the triangles of tril and triu. Small ones stay as they are. */
+ * Looked for from the last product backwards: softmax over the last dim; factors; masked_fill or
+ * where with -inf, or a mask that is added; the first product. Each value between has no other
+ * user, and nothing in the graph writes. A query that sees nothing is NaN, as softmax gives it: put
+ * back behind the operator, which gives zeros. Its gradients would not be the written ones, so
+ * where gradients are wanted only masks known to hide no query are taken: none, and the triangles
+ * of tril and triu. Small ones stay as they are. */
 #include "../dync.in.h"
 #include "aot.h"
 
 typedef struct dync__attend {
     dync__graph *to;
     dync__node **copy;
-    dync__node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
-    bool hides, causal;                  /* mask: bools of what is hidden */
+    dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
+    bool hides, causal;            /* mask: bools of what is hidden */
     double scale;
 } dync__attend;
 
-static dync__node *dync__attend_node(void *user, dync__node *old) { return ((dync__attend *)user)->copy[old->index]; }
+static dync__node *dync__attend_node(void *user, dync__node *old)
+{
+    return ((dync__attend *)user)->copy[old->index];
+}
 
 static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
-    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
+    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node
+                                                                          : NULL;
     return in && in->has_info ? in : NULL;
 }
 
-static bool dync__attend_is(const dync__node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
-static bool dync__attend_product(const dync__node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
+static bool dync__attend_is(const dync__node *n, int op)
+{
+    return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info;
+}
+static bool dync__attend_product(const dync__node *n)
+{
+    return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm);
+}
 
 static bool dync__attend_number(const dync__node *n, int i, double *x)
 {
@@ -39,8 +52,12 @@ static bool dync__attend_triangle(const dync__node *n, bool upper, const dync__l
 {
     double one = 1, diagonal = -1;
     dync__node *ones = dync__attend_arg(n, 0);
-    if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 || !ones) return false;
-    if (!dync__attend_is(ones, DYNC__OP_ones) && !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one))) return false;
+    if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 ||
+        !ones)
+        return false;
+    if (!dync__attend_is(ones, DYNC__OP_ones) &&
+        !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one)))
+        return false;
     return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
            memcmp(n->info[0].lay.shape, &scores->shape[scores->ndim - 2], 2 * sizeof(int64_t)) == 0;
 }
@@ -50,24 +67,30 @@ static bool dync__attend_causal(const dync__node *n, bool hides, const dync__lay
 {
     double zero = 1;
     if (dync__attend_triangle(n, hides, scores)) return true;
-    if (dync__attend_is(n, DYNC__OP_logical_not)) return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
+    if (dync__attend_is(n, DYNC__OP_logical_not))
+        return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
     bool same = dync__attend_is(n, DYNC__OP_eq);
-    return (same || dync__attend_is(n, DYNC__OP_ne)) && dync__attend_number(n, 1, &zero) && zero == 0 &&
+    return (same || dync__attend_is(n, DYNC__OP_ne)) && dync__attend_number(n, 1, &zero) &&
+           zero == 0 &&
            dync__attend_triangle(dync__attend_arg(n, 0), same ? !hides : hides, scores);
 }
 
 /* The value that n masks, and the mask into a. NULL: it is none. */
 static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
 {
-    bool fills = dync__attend_is(n, DYNC__OP_masked_fill), chooses = dync__attend_is(n, DYNC__OP_where);
+    bool fills = dync__attend_is(n, DYNC__OP_masked_fill),
+         chooses = dync__attend_is(n, DYNC__OP_where);
     double x = 0;
     if ((fills || chooses) && dync__attend_number(n, 2, &x) && x < 0 && isinf(x)) {
         a->mask = dync__attend_arg(n, fills ? 1 : 0);
         a->hides = fills;
-        return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1) : NULL;
+        return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1)
+                                                              : NULL;
     }
     dync__node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
-    if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right || left->info[0].dtype != right->info[0].dtype) return NULL;
+    if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right ||
+        left->info[0].dtype != right->info[0].dtype)
+        return NULL;
     a->mask = right;
     return left;
 }
@@ -76,24 +99,32 @@ static bool dync__attend_shapes(const dync__attend *a, const dync__layout *score
 {
     const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
     int n = q->lay.ndim;
-    if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n || dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype ||
-        v->dtype != q->dtype || q->device != DYNC_CPU || kt->device != DYNC_CPU || v->device != DYNC_CPU) return false;
+    if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n ||
+        dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype || v->dtype != q->dtype ||
+        q->device != DYNC_CPU || kt->device != DYNC_CPU || v->device != DYNC_CPU)
+        return false;
     for (int d = 0; d < n; d++) {
         if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
-        if (d < n - 2 && (q->lay.shape[d] != kt->lay.shape[d] || q->lay.shape[d] != v->lay.shape[d])) return false;
+        if (d < n - 2 &&
+            (q->lay.shape[d] != kt->lay.shape[d] || q->lay.shape[d] != v->lay.shape[d]))
+            return false;
     }
     const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
-    if (m && (m->ndim > n || (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) || a->mask->info[0].device != DYNC_CPU)) return false;
+    if (m && (m->ndim > n ||
+              (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) ||
+              a->mask->info[0].device != DYNC_CPU))
+        return false;
     for (int d = 0; m && d < m->ndim; d++)
         if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;
     return true;
 }
 
-/* By what was measured: products with a softmax between them are as fast while scores stay in the caches, and backward computes scores
- * again. A triangle saves half of the work. */
+/* By what was measured: products with a softmax between them are as fast while scores stay in the
+ * caches, and backward computes scores again. A triangle saves half of the work. */
 static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores, bool training)
 {
-    double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1], all = area;
+    double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1],
+           all = area;
     if (a->causal) return area >= (training ? 128 * 128 : 64 * 64);
     for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
     return all >= (training ? 1 << 24 : 1 << 21);
@@ -108,7 +139,9 @@ static bool dync__attend_match(dync__attend *a, const dync__node *y, bool traini
     a->mask = NULL;
     a->scale = 1;
     a->causal = false;
-    if (!dync__attend_product(y) || !a->v || !dync__attend_is(soft, DYNC__OP_softmax) || soft->n_users != 1 || !dync__attend_number(soft, 1, &dim)) return false;
+    if (!dync__attend_product(y) || !a->v || !dync__attend_is(soft, DYNC__OP_softmax) ||
+        soft->n_users != 1 || !dync__attend_number(soft, 1, &dim))
+        return false;
     const dync__layout *scores = &soft->info[0].lay;
     if (dim != -1 && dim != scores->ndim - 1) return false;
     for (n = dync__attend_arg(soft, 0); n && n->n_users == 1 && !dync__attend_product(n);) {
@@ -122,22 +155,27 @@ static bool dync__attend_match(dync__attend *a, const dync__node *y, bool traini
         } else {
             dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
             /* the factor is the mask's, too */
-            if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;
+            if (!inner ||
+                (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0))))
+                return false;
             n = inner;
         }
     }
     if (!n || n->n_users != 1 || n->info[0].dtype != soft->info[0].dtype) return false;
     a->q = dync__attend_arg(n, 0);
     a->kt = dync__attend_arg(n, 1);
-    if (!a->q || !a->kt || !(fabs(a->scale) < HUGE_VAL) || !dync__attend_shapes(a, scores)) return false;
-    if (a->mask && a->mask->info[0].dtype == DYNC_BOOL && dync__attend_causal(a->mask, a->hides, scores)) {
+    if (!a->q || !a->kt || !(fabs(a->scale) < HUGE_VAL) || !dync__attend_shapes(a, scores))
+        return false;
+    if (a->mask && a->mask->info[0].dtype == DYNC_BOOL &&
+        dync__attend_causal(a->mask, a->hides, scores)) {
         a->causal = true;
         a->mask = NULL;
     }
     return (!training || !a->mask) && dync__attend_pays(a, scores, training);
 }
 
-static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info)
+static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs,
+                                     const dync__arg *args, int nout, const dync__info *info)
 {
     for (int i = 0; i < nargs; i++)
         if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
@@ -157,16 +195,24 @@ static dync__node *dync__attend_put(dync__attend *a, const dync__node *y)
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k),
+               *mask = a->mask ? a->copy[a->mask->index] : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
-        mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
+        mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
+                                 1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
     (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]), dync__arg_node(key), dync__arg_node(a->copy[a->v->index]),
-                         mask ? dync__arg_node(mask) : dync__arg_none(), dync__arg_b(a->causal), dync__arg_f(a->scale)};
-    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
-    dync__node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
+    dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]),
+                         dync__arg_node(key),
+                         dync__arg_node(a->copy[a->v->index]),
+                         mask ? dync__arg_node(mask) : dync__arg_none(),
+                         dync__arg_b(a->causal),
+                         dync__arg_f(a->scale)};
+    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
+                                         6, args, 2, out);
+    dync__node *result = dync__graph_getitem(a->to, both, 0),
+               *sum = dync__graph_getitem(a->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
@@ -196,11 +242,15 @@ DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync__node *old = g->node.at[i], **n = &a.copy[i];
         dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(a.to, old, old->name);
+        if (old->kind == DYNC__N_PLACEHOLDER)
+            *n = dync__graph_copy_placeholder(a.to, old, old->name);
         else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(a.to, &old->args[0], &result, dync__attend_node, &a)) *n = dync__graph_output(a.to, &result);
-        } else if (dync__attend_match(&a, old, training)) *n = dync__attend_put(&a, old);
-        else *n = dync__graph_copy_call(a.to, old, dync__attend_node, &a);
+            if (dync__graph_copy_arg(a.to, &old->args[0], &result, dync__attend_node, &a))
+                *n = dync__graph_output(a.to, &result);
+        } else if (dync__attend_match(&a, old, training))
+            *n = dync__attend_put(&a, old);
+        else
+            *n = dync__graph_copy_call(a.to, old, dync__attend_node, &a);
         if (!*n || a.to->failed) status = DYNC_ERR_MEMORY;
     }
     dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);

@@ -1,8 +1,9 @@
-/* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
- * partition.c, before runtime.c.
+/* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved
+ * and runs the backward graph. After partition.c, before runtime.c.
  *
- * A second derivative needs the forward program again: with .double_backward the node keeps its inputs, and a backward that is to be
- * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
+ * A second derivative needs the forward program again: with .double_backward the node keeps its
+ * inputs, and a backward that is to be differentiated runs the forward graph once more through the
+ * tape. Without it, the results of such a backward refuse. */
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
@@ -10,14 +11,14 @@
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     const dync__aot_part *part;
-    bool lost;                           /* released */
+    bool lost; /* released */
     int n, n_again;
-    size_t bytes;                        /* of this block */
+    size_t bytes; /* of this block */
     dync__aot_random random;
-    dync__saved *again;                  /* inputs of the forward graph, for double backward */
-    dync__tensor **tensor;               /* n */
-    uint32_t *version;                   /* of their storages */
-    int64_t *value;                      /* of the form's symbols; a tracer puts its own there */
+    dync__saved *again;    /* inputs of the forward graph, for double backward */
+    dync__tensor **tensor; /* n */
+    uint32_t *version;     /* of their storages */
+    int64_t *value;        /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 
 static void dync__aot_saved_release(void *state)
@@ -40,7 +41,8 @@ static void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
-/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
+/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived.
+ */
 static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
 {
     const dync__info *info = &like->info[0];
@@ -50,7 +52,8 @@ static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *gra
     }
     dync__arg arg = dync__arg_t(grad);
     dync__tensor *dense = NULL;
-    if (grad && grad->device != DYNC_CPU) return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
+    if (grad && grad->device != DYNC_CPU)
+        return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
     if (!zero || dync__tensor_zero(zero) == DYNC_OK) return zero;
@@ -67,10 +70,11 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
         dync__str brief = {0};
         dync__tensor_brief(&brief, t);
         dync_status status = dync__fail(
-            DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: [%s], which is "
-            "saved by CompiledFunctionBackward, is at version %u; expected version %u instead.", dync__str_get(&brief),
-            (unsigned)t->storage->version, (unsigned)s->version[i]);
+            DYNC_ERR_AUTOGRAD,
+            "one of the variables needed for gradient computation has been "
+            "modified by an inplace operation: [%s], which is "
+            "saved by CompiledFunctionBackward, is at version %u; expected version %u instead.",
+            dync__str_get(&brief), (unsigned)t->storage->version, (unsigned)s->version[i]);
         dync__str_free(&brief);
         return status;
     }
@@ -82,7 +86,7 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out,
                               dync__tensor *const *grad_out)
 {
-    bool any = !p->depends, none = true;          /* no tangents, no gradients: nothing to tell */
+    bool any = !p->depends, none = true; /* no tangents, no gradients: nothing to tell */
     for (int k = 0; !any && k < p->n_tangents; k++) {
         if (!p->depends[i * p->n_tangents + k]) continue;
         none = false;
@@ -101,18 +105,21 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
         if (input < n_in && needed[input] && !grad_in[input] &&
             dync__aot_reached(p, i, n_out, grad_out))
             grad_in[input] = grad[i];
-        else dync__unref(grad[i]);
+        else
+            dync__unref(grad[i]);
         grad[i] = NULL;
     }
 }
 
-static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
+static const dync__node *dync__aot_tangent_node(const dync__aot_part *p,
+                                                int i) /* placeholders come first */
 {
     return p->bw->node.at[p->n_saved + i];
 }
 
-static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                          dync__tensor **grad_in)
+static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
+                                          dync__tensor *const *grad_out, int n_in,
+                                          const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_part *p = s->part;
     int n_grads = p->n_grads, room = s->n + p->n_tangents + n_grads;
@@ -124,11 +131,14 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
-        if (!(tangent[i] = dync__aot_tangent(dync__aot_tangent_node(p, i), output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
+        if (!(tangent[i] = dync__aot_tangent(dync__aot_tangent_node(p, i),
+                                             output < n_out ? grad_out[output] : NULL)))
+            status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    if (status == DYNC_OK) status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
+    if (status == DYNC_OK)
+        status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
     dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
@@ -148,41 +158,51 @@ static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor
     const dync__aot_part *form = dync__aot_form_part(s);
     const dync__info *info = &dync__aot_tangent_node(form ? form : s->part, i)->info[0];
     dync__layout lay = info->lay;
-    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay)) return dync__fail(DYNC_ERR_INTERNAL, "a size of a "
-                                                                                                                "tangent has no value");
-    dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay))
+        return dync__fail(DYNC_ERR_INTERNAL, "a size of a "
+                                             "tangent has no value");
+    dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype),
+                         dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 
 /* A gradient of an output that has no backward. */
-static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out, dync__tensor *const *grad_out)
+static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out,
+                                    dync__tensor *const *grad_out)
 {
     for (int i = 0; i < g->broken.n; i++)
-        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]])
+            return dync__fail(g->backward_status, "%s", g->backward_error);
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
-                                               const bool *needed, dync__tensor **grad_in)
+DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved,
+                                                          int n_out, dync__tensor *const *grad_out,
+                                                          int n_in, const bool *needed,
+                                                          dync__tensor **grad_in)
 {
     const dync__aot_saved *s = state;
     const dync__aot_part *p = s->part;
     dync__arena arena = {0};
     DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
     if (!p->bw) return DYNC_OK;
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args), result = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args),
+              result = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
-        if (t) dync__ref(t);
-        else status = dync__aot_zeros(s, i, &t);
+        if (t)
+            dync__ref(t);
+        else
+            status = dync__aot_zeros(s, i, &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
     const dync__aot_part *form = dync__aot_form_part(s);
     if (status == DYNC_OK)
-        status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
+        status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args,
+                                        s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
         if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out))
@@ -201,17 +221,21 @@ static bool dync__any_fake(int n, dync__tensor *const *t)
 }
 
 /* ---- twice ----------------------------------------------------------------------------------- */
-DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                   dync__tensor **grad_in, bool create_graph)
+DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out,
+                                              int n_in, const bool *needed, dync__tensor **grad_in,
+                                              bool create_graph)
 {
-    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
+    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in,
+        (void)create_graph;
     return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently "
                                          "support double backward: compile with .double_backward "
                                          "= true");
 }
-static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
+static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward",
+                                                        dync__aot_twice, NULL, NULL, NULL};
 
-/* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
+/* A second derivative through these gradients says that it cannot be had. They become children of a
+ * node over this one's edges. */
 DYNC__RARE static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
 {
     const dync__gnode *self = dync__gnode_running();
@@ -225,24 +249,33 @@ DYNC__RARE static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *con
     for (int i = 0; i < n_in && status == DYNC_OK; i++) {
         if (!grad_in[i] || !dync__is_float_dtype(grad_in[i]->dtype)) continue;
         dync__gnode_set_out(node, i, grad_in[i]);
-        if (dync__grad_meta_of(grad_in[i])) dync__grad_meta_set_node(grad_in[i], node, i);
-        else status = DYNC_ERR_MEMORY;
+        if (dync__grad_meta_of(grad_in[i]))
+            dync__grad_meta_set_node(grad_in[i], node, i);
+        else
+            status = DYNC_ERR_MEMORY;
     }
     dync__gnode_unref(node);
     return status;
 }
 
-/* An input that the forward graph has as a row of all its memory (it is strided and something is written): a child of it with the input's
- * history, which becomes a part of the row. The history of several on one row cannot be told apart. */
-DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, int input, dync__tensor **entry, dync__tensor **actual)
+/* An input that the forward graph has as a row of all its memory (it is strided and something is
+ * written): a child of it with the input's history, which becomes a part of the row. The history of
+ * several on one row cannot be told apart. */
+DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, int input,
+                                                     dync__tensor **entry, dync__tensor **actual)
 {
     const dync__aot_graphs *g = &s->code->g;
     const dync__aot_actual *a = &g->actual.at[input];
     const dync__gnode *self = dync__gnode_running();
     int place = 0, members = 0;
-    for (int i = 0; i < g->n_inputs; i++) members += a->group >= 0 && g->actual.at[i].group == a->group;
+    for (int i = 0; i < g->n_inputs; i++)
+        members += a->group >= 0 && g->actual.at[i].group == a->group;
     if (members != 1)
-        return dync__fail(DYNC_ERR_AUTOGRAD, "double backward through a compiled function: input %d shares its memory with an input that is written", input);
+        return dync__fail(
+            DYNC_ERR_AUTOGRAD,
+            "double backward through a compiled function: input %d shares its memory with an "
+            "input that is written",
+            input);
     for (int i = 0; i < a->group; i++) place += g->actual.at[i].passed;
     dync__tensor *row = entry[place], *scattered = NULL;
     dync__layout part = a->lay;
@@ -257,16 +290,19 @@ DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, i
     }
     if (!(actual[input] = dync__aot_entry(member))) return DYNC_ERR_MEMORY;
     dync__give(actual[input]);
-    dync__arg args[5] = {dync__arg_t(row), dync__arg_t(actual[input]), dync__arg_dims(part.ndim, part.shape), dync__arg_dims(part.ndim, part.stride),
-                         dync__arg_i(from)};
+    dync__arg args[5] = {dync__arg_t(row), dync__arg_t(actual[input]),
+                         dync__arg_dims(part.ndim, part.shape),
+                         dync__arg_dims(part.ndim, part.stride), dync__arg_i(from)};
     DYNC__TRY(dync__op_run(DYNC__OP_as_strided_scatter, 5, args, &scattered));
     dync__give(entry[place] = scattered);
     return DYNC_OK;
 }
 
-/* The forward graph again, through the tape, on inputs that know their history: each behind an entry of its own, so that the gradient
- * of one does not run on into another that it was made from. */
-static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry, dync__tensor **actual)
+/* The forward graph again, through the tape, on inputs that know their history: each behind an
+ * entry of its own, so that the gradient of one does not run on into another that it was made from.
+ */
+static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry,
+                                          dync__tensor **actual)
 {
     const dync__aot_graphs *g = &s->code->g;
     const dync__gnode *self = dync__gnode_running();
@@ -276,52 +312,62 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
         dync__tensor *t = NULL;
         dync__gedge edge = self && i < self->n_in ? self->edge[i] : (dync__gedge){NULL, 0};
         DYNC__TRY(dync__unsave(&s->again[k], edge.node, edge.nr, true, &t));
-        dync__give(t);                   /* the scope keeps it */
+        dync__give(t); /* the scope keeps it */
         actual[i] = entry[k] = dync__aot_entry(t);
         if (!entry[k]) return DYNC_ERR_MEMORY;
         dync__give(entry[k++]);
     }
     for (int i = 0; i < s->part->n_grads; i++)
-        if (!actual[s->part->grad[i]]) DYNC__TRY(dync__aot_again_member(s, s->part->grad[i], entry, actual));
+        if (!actual[s->part->grad[i]])
+            DYNC__TRY(dync__aot_again_member(s, s->part->grad[i], entry, actual));
     return DYNC_OK;
 }
 
-static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
-                                        dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
+static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out,
+                                        dync__tensor *const *actual, int n_out,
+                                        dync__tensor *const *grad_out, dync__tensor **out,
+                                        dync__tensor **wrt, dync__tensor **grad)
 {
     const dync__aot_part *p = s->part;
     dync__tensor **seed = out + p->n_tangents;
     int n = 0;
     for (int i = 0; i < p->n_tangents; i++) {
         int output = p->tangent[i];
-        if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output])) continue;
+        if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output]))
+            continue;
         out[n] = fw_out[output];
         seed[n++] = grad_out[output];
     }
     for (int i = 0; i < p->n_grads; i++) wrt[i] = actual[p->grad[i]];
-    return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true) : DYNC_OK;
+    return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true)
+             : DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                            dync__tensor **grad_in)
+DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out,
+                                                       dync__tensor *const *grad_out, int n_in,
+                                                       const bool *needed, dync__tensor **grad_in)
 {
     dync__aot_code *c = s->code;
     const dync__aot_graphs *g = &c->g;
     const dync__aot_part *p = s->part;
-    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * p->n_tangents + 2 * p->n_grads + 1);
+    size_t room =
+        (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * p->n_tangents + 2 * p->n_grads + 1);
     dync__tensor **entry = dync__calloc(room * sizeof *entry);
     if (!entry) return DYNC_ERR_MEMORY;
-    dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n, **out = fw_out + c->n_fw_out;
+    dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n,
+                 **out = fw_out + c->n_fw_out;
     dync__tensor **wrt = out + 2 * p->n_tangents, **grad = wrt + p->n_grads;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__aot_again_inputs(s, entry, actual);
     dync__tls.rng_seed = s->random.seed;
     dync__tls.rng_offset = s->random.offset;
-    if (status == DYNC_OK) status = dync__graph_eval_flat(g->fw, c->n_fw_in, entry, c->n_fw_out, fw_out);
+    if (status == DYNC_OK)
+        status = dync__graph_eval_flat(g->fw, c->n_fw_in, entry, c->n_fw_out, fw_out);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
-    if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
+    if (status == DYNC_OK)
+        status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync_scope_end(&scope);
@@ -330,15 +376,18 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
-static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                      dync__tensor **grad_in, bool create_graph)
+static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out,
+                                      int n_in, const bool *needed, dync__tensor **grad_in,
+                                      bool create_graph)
 {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
     if (!s->part->bw) return DYNC_OK;
-    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
-    if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
+    if (dync__any_fake(n_out, grad_out))
+        return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
+    if (create_graph && s->code->double_backward)
+        return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
     return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
 }
@@ -352,8 +401,9 @@ DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
-                                                 dync__aot_saved_destroy, dync__aot_visit};
+static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward,
+                                                 dync__aot_saved_release, dync__aot_saved_destroy,
+                                                 dync__aot_visit};
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
 DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)
@@ -381,9 +431,11 @@ DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__te
     return DYNC_OK;
 }
 
-static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p, dync__tensor *const *saved)
+static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p,
+                                            dync__tensor *const *saved)
 {
-    size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+    size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0,
+           tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
     size_t values = c->form ? (size_t)c->form->syms->symbol.n * sizeof(int64_t) : 0;
     size_t bytes = (tensors += values) + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
@@ -401,8 +453,10 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
     for (; s->n < p->n_saved; s->n++) {
         /* one that is an output too would hold the node that holds it: another on its memory */
         dync__tensor *t = saved[p->saved[s->n]];
-        if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
-        else dync__ref(t);
+        if (t->refs > 1)
+            t = dync__tensor_alias(t, t->dtype, &t->lay);
+        else
+            dync__ref(t);
         if (!t) {
             dync__aot_saved_destroy(s);
             return NULL;
@@ -413,14 +467,18 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
     return s;
 }
 
-/* Edges go to the inputs that this part has gradients for: what stands behind the others has nothing to wait for. */
-static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part *p, int n_actual, dync__tensor *const *actual,
-                                         dync__tensor *const *outputs, dync__tensor *const *saved, dync__aot_random random)
+/* Edges go to the inputs that this part has gradients for: what stands behind the others has
+ * nothing to wait for. */
+static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part *p, int n_actual,
+                                         dync__tensor *const *actual, dync__tensor *const *outputs,
+                                         dync__tensor *const *saved, dync__aot_random random)
 {
     int n = c->g.mutated.n + c->g.value.n, room = n_actual + n;
     dync__tensor *few[DYNC__FEW], **edge = dync__room(few, DYNC__FEW, room, sizeof *edge);
     if (!edge) return DYNC_ERR_MEMORY;
-    bool *requires = (bool *)(edge + n_actual);
+    bool *
+        requires
+    = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
     for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
     for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
@@ -428,15 +486,20 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
     if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
-    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, p->n_grads ? edge : actual, n, outputs, requires);
-    else if (s) dync__aot_saved_destroy(s);
+    if (status == DYNC_OK)
+        status = dync__tape_attach(&dync__aot_node, s, n_actual, p->n_grads ? edge : actual, n,
+                                   outputs, requires);
+    else if (s)
+        dync__aot_saved_destroy(s);
     dync__room_end(edge, few, room, sizeof *edge);
     return status;
 }
 
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
-                                      dync__tensor *const *saved, dync__aot_random random)
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual,
+                                      dync__tensor *const *outputs, dync__tensor *const *saved,
+                                      dync__aot_random random)
 {
-    for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
+    for (int i = 0; i < c->n_parts; i++)
+        DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
     return DYNC_OK;
 }

@@ -3,55 +3,72 @@
 #define DYNC__AOT_CODE_H
 #include "aot.h"
 
-/* The backward of the outputs whose gradients have nothing in common with those of the others: one autograd node. A loss and a value beside
- * it can so be differentiated one after the other, as in eager. Numbers by index: of saved tensors, of tangents, of gradients. */
+/* The backward of the outputs whose gradients have nothing in common with those of the others: one
+ * autograd node. A loss and a value beside it can so be differentiated one after the other, as in
+ * eager. Numbers by index: of saved tensors, of tangents, of gradients. */
 typedef struct dync__aot_part {
-    uint64_t id;                         /* never used again */
-    dync__graph *bw;                      /* NULL: nothing to differentiate */
+    uint64_t id;     /* never used again */
+    dync__graph *bw; /* NULL: nothing to differentiate */
     dync__inner run;
     int n_saved, n_tangents, n_grads;
-    int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
+    int *saved, *tangent, *grad; /* saved: the block of all three; tangent: outputs (mutations, then
+                                    values); grad: actual inputs */
     size_t bytes;
-    bool *depends;                       /* gradient i on tangent k: depends[i * n_tangents + k] */
+    bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 
 typedef struct dync__aot_code {
-    dync__raw_state head;                /* first: what dync__raw_run reads */
-    int32_t refs;                        /* the callable, and every autograd node alive */
+    dync__raw_state head; /* first: what dync__raw_run reads */
+    int32_t refs;         /* the callable, and every autograd node alive */
     dync__aot_graphs g;
     dync__inner fw;
     int n_fw_in, n_fw_out, n_parts;
     dync__aot_part *part;
-    dync__graph *original;                /* the user's: its result's form is read at every call */
-    dync__graph *graph;                   /* the same with tensors for symbolic numbers */
-    struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
-    dync__symtab *syms;                  /* of a form: with what its trace found */
-    struct dync__aot_tail *tail;         /* of a form: the end of its forward graph, compiled; or NULL */
-    int64_t *value;                      /* with a form: of its symbols */
-    bool plain;                          /* not functionalised: interpreted as it is */
-    bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
+    dync__graph *original; /* the user's: its result's form is read at every call */
+    dync__graph *graph;    /* the same with tensors for symbolic numbers */
+    struct dync__aot_code
+        *form;          /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    dync__symtab *syms; /* of a form: with what its trace found */
+    struct dync__aot_tail *tail; /* of a form: the end of its forward graph, compiled; or NULL */
+    int64_t *value;              /* with a form: of its symbols */
+    bool plain;                  /* not functionalised: interpreted as it is */
+    bool turns_grad_on; /* somewhere inside: outputs have history though it may begin without grad
+                           mode */
     bool double_backward;
 } dync__aot_code;
 
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
+                                             bool is_backward, const dync__options *options,
+                                             dync__inner *out);
 /* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const dync__options *options, const dync__inner_compiler *,
-                                            dync__inner *out);
+DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options,
+                                    const dync__inner_compiler *,
+                                    struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value,
+                                            const dync__options *options,
+                                            const dync__inner_compiler *, dync__inner *out);
 DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
-/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
- * set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
-                                    dync__aot_code **out);
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *, dync_callable *out);
-DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes.
+ * DYNC_ERR_UNSUPPORTED, not recorded: each set of sizes is traced by itself, or this one. */
+DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in,
+                                    const dync_value *examples, const dync__options *options,
+                                    const dync__inner_compiler *, dync__aot_code **out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
+                                       const dync__options *options, const dync__inner_compiler *,
+                                       dync_callable *out);
+DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in,
+                                           int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
-typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
-/* Makes outputs (mutated values, then values) children of a node for each part, over the actual inputs that it has gradients for. saved: as forward gave them. */
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
-                                      dync__tensor *const *saved, dync__aot_random);
+typedef struct dync__aot_random {
+    uint64_t seed, offset;
+} dync__aot_random;
+/* Makes outputs (mutated values, then values) children of a node for each part, over the actual
+ * inputs that it has gradients for. saved: as forward gave them. */
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual,
+                                      dync__tensor *const *outputs, dync__tensor *const *saved,
+                                      dync__aot_random);
 #endif

@@ -1,16 +1,19 @@
-/* aot/functionalize.c: a handler at the bottom of dispatch, under the tape, that records functional operators only: composites are
- * expanded, writes in place become new values. After capture/, before joint.c.
+/* aot/functionalize.c: a handler at the bottom of dispatch, under the tape, that records functional
+ * operators only: composites are expanded, writes in place become new values. After capture/,
+ * before joint.c.
  *
- * Each fake storage that is viewed or written has a record: the node that holds its whole content now, in its base layout, and a
- * generation. A view knows the generation its node was made for; after a write through any alias it is made anew from the base
- * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
- * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
+ * Each fake storage that is viewed or written has a record: the node that holds its whole content
+ * now, in its base layout, and a generation. A view knows the generation its node was made for;
+ * after a write through any alias it is made anew from the base
+ * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter).
+ * Idea: functorch's FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with
+ * strides instead of chains of view functions. */
 #include "../dync.in.h"
 #include "aot.h"
 
 typedef struct dync__fstore {
-    dync__node *base;                     /* the whole content now */
-    dync__tensor *whole;                 /* a fake that covers it */
+    dync__node *base;    /* the whole content now */
+    dync__tensor *whole; /* a fake that covers it */
     dync__layout lay;
     int32_t generation;
     int input;
@@ -38,7 +41,8 @@ static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
 {
     if (a->ndim != b->ndim || a->offset != b->offset) return false;
     for (int i = 0; i < a->ndim; i++)
-        if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->stride[i] != b->stride[i])) return false;
+        if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->stride[i] != b->stride[i]))
+            return false;
     return true;
 }
 
@@ -72,12 +76,13 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
     return s;
 }
 
-DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name, const dync__info *info, bool requires_grad, int input)
+DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name,
+                                              const dync__info *info, bool requires_grad, int input)
 {
     dync__node *n = dync__graph_placeholder(f->graph, name, NULL, info);
     dync__tensor *t = n ? dync__tensor_fake(info->dtype, info->device, &info->lay) : NULL;
     if (!t) return NULL;
-    t->storage->size_bytes = SIZE_MAX / 2;           /* the real one's is not known here */
+    t->storage->size_bytes = SIZE_MAX / 2; /* the real one's is not known here */
     dync__fstore *s = dync__functional_store(f, t, n);
     if (!s || !dync__functional_hold(f, t)) {
         t->storage->trace = NULL;
@@ -92,7 +97,8 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     return t;
 }
 
-DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor *on, const dync__layout *lay)
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor *on,
+                                              const dync__layout *lay)
 {
     dync__tensor *t = dync__tensor_alias(on, on->dtype, lay);
     if (!t || !dync__functional_store(f, on, on->node) || !dync__functional_hold(f, t)) {
@@ -101,13 +107,14 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
     }
     t->trace_id = f->id;
     t->node = ((dync__fstore *)on->storage->trace)->base;
-    t->node_output = -1;                 /* its node is made when it is asked for */
+    t->node_output = -1; /* its node is made when it is asked for */
     dync__unref(t);
     return t;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
+static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs,
+                                         const dync__arg *args, const dync__info *info, int nout)
 {
     dync__node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
@@ -115,7 +122,8 @@ static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs,
     n->at = dync__tls.at;
     n->seq_nr = dync__seq_now();
     n->user_op = from && from->op >= 0 ? dync__op_info(from->op)->name : NULL;
-    if (from) n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
+    if (from)
+        n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
     return n;
 }
 
@@ -124,8 +132,14 @@ static dync__node *dync__functional_lift(dync__functional *f, dync__tensor *t)
 {
     dync__aot_graphs *g = f->into;
     for (int i = 0; i < g->actual.n; i++)
-        if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t) return g->lifted.at[i];
-    dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .passed = true, .from = -1, .same_as = -1, .group = -1, .tensor = t};
+        if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t)
+            return g->lifted.at[i];
+    dync__aot_actual a = {.kind = DYNC__AOT_ATTR,
+                          .passed = true,
+                          .from = -1,
+                          .same_as = -1,
+                          .group = -1,
+                          .tensor = t};
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync__node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
     if (!n || !dync__vec_push(&g->lifted, n)) return NULL;
@@ -134,7 +148,8 @@ static dync__node *dync__functional_lift(dync__functional *f, dync__tensor *t)
     return n;
 }
 
-/* The layout of a fake relative to the base node's memory. What has no elements is anywhere: at its beginning. */
+/* The layout of a fake relative to the base node's memory. What has no elements is anywhere: at its
+ * beginning. */
 static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t)
 {
     dync__layout lay = t->lay;
@@ -142,13 +157,14 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
     return lay;
 }
 
-static dync__node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t)
+static dync__node *dync__functional_view(dync__functional *f, const dync__fstore *s,
+                                         const dync__tensor *t)
 {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
     info.lay.offset = dync__sz_add(rel.offset, s->base->info[0].lay.offset);
-    dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
-                         dync__arg_i(rel.offset)};
+    dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape),
+                         dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
 }
 
@@ -166,7 +182,8 @@ DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
     return n;
 }
 
-static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in, dync__arg *out)
+static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in,
+                                         dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -183,14 +200,17 @@ static dync_status dync__functional_args(dync__functional *f, int n, const dync_
     return DYNC_OK;
 }
 
-/* as_strided sees the memory of an input beyond the elements of the input itself, which is all that a graph is given. */
+/* as_strided sees the memory of an input beyond the elements of the input itself, which is all that
+ * a graph is given. */
 static bool dync__functional_beyond(const dync__functional *f, const dync__opcall *c)
 {
     const dync__tensor *view = c->out[0];
     const dync__fstore *s = view->storage->trace;
-    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK) return false;
+    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK)
+        return false;
     if (dync__layout_has_tokens(&view->lay) || dync__layout_has_tokens(&s->lay)) return true;
-    return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset || dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
+    return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset ||
+           dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
 }
 
 /* Outputs of a recorded call: fakes with nodes. */
@@ -200,10 +220,12 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
     if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
-    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM)) return dync__functional_refuse(f, "manual_seed between random "
-                                                                                                     "numbers");
+    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM))
+        return dync__functional_refuse(f, "manual_seed between random "
+                                          "numbers");
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
-    if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
+    if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node))
+        return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
     if (c->row->cls == DYNC__VIEW && dync__functional_beyond(f, c)) {
         dync__unref(c->out[0]);
@@ -211,17 +233,26 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         return dync__functional_refuse(f, "as_strided of an input, beyond its elements");
     }
     for (int i = 0; i < c->nout; i++)
-        if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
+        if (c->out[i])
+            info[i] = (dync__info){.dtype = c->out[i]->dtype,
+                                   .device = c->out[i]->device,
+                                   .lay = c->out[i]->lay,
+                                   .alias = -1};
     /* the value of an input begins elsewhere once it was written */
     if (c->row->cls == DYNC__VIEW) {
         info[0].alias = 0;
         int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
-        if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
+        if (now != then)
+            info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
     }
-    /* strides and offset given by number are those of the memory, not of what stands for a value now */
-    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view ? c->args[0].as.t->storage->trace : NULL;
-    dync__node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
-                           : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+    /* strides and offset given by number are those of the memory, not of what stands for a value
+     * now */
+    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view
+                                ? c->args[0].as.t->storage->trace
+                                : NULL;
+    dync__node *n = s && s->generation > 0
+                        ? dync__functional_view(f, s, c->out[0])
+                        : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
@@ -234,21 +265,24 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 /* self has the value of node from now on. */
-static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old, dync__node *node)
+static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old,
+                                          dync__node *node)
 {
     dync__fstore *s = dync__functional_store(f, self, old);
     if (!s) return DYNC_ERR_MEMORY;
     bool whole = dync__layout_same(&self->lay, &s->lay);
     bool in_form = true;
     for (int i = 0; i < self->lay.ndim; i++)
-        if (self->lay.shape[i] != 1 && node->info[0].lay.stride[i] != self->lay.stride[i]) in_form = false;
+        if (self->lay.shape[i] != 1 && node->info[0].lay.stride[i] != self->lay.stride[i])
+            in_form = false;
     if (!(whole && in_form && node->info[0].lay.offset == 0)) {
         dync__layout rel = dync__functional_rel(s, self);
         dync__info info = s->base->info[0];
         info.alias = -1;
         info.lay = s->lay;
         info.lay.offset = 0;
-        dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node), dync__arg_dims(rel.ndim, rel.shape),
+        dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node),
+                             dync__arg_dims(rel.ndim, rel.shape),
                              dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
         if (!dync__layout_is_dense(&s->lay)) {
             f->strided_write = true;
@@ -268,7 +302,8 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
 }
 
 /* Runs a functional operator through this handler (not the tape); one owned result. */
-static dync_status dync__functional_run(dync__functional *f, int op, int nargs, dync__arg *args, dync__tensor **out)
+static dync_status dync__functional_run(dync__functional *f, int op, int nargs, dync__arg *args,
+                                        dync__tensor **out)
 {
     dync__opcall c;
     memset(&c, 0, sizeof c);
@@ -295,7 +330,8 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
         DYNC__TRY(status);
     }
     bool same = (*r)->lay.ndim == self->lay.ndim;
-    for (int i = 0; same && i < self->lay.ndim; i++) same = (*r)->lay.shape[i] == self->lay.shape[i];
+    for (int i = 0; same && i < self->lay.ndim; i++)
+        same = (*r)->lay.shape[i] == self->lay.shape[i];
     if (same) return DYNC_OK;
     dync__arg args[2] = {dync__arg_t(*r), dync__arg_dims(self->lay.ndim, self->lay.shape)};
     dync__tensor *wide = NULL;
@@ -308,9 +344,12 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
 /* A tensor that may be written over self as it is. */
 static bool dync__functional_fits(const dync__tensor *self, const dync__arg *src)
 {
-    if (src->kind != DYNC__A_TENSOR || src->as.t->dtype != self->dtype || src->as.t->storage == self->storage) return false;
+    if (src->kind != DYNC__A_TENSOR || src->as.t->dtype != self->dtype ||
+        src->as.t->storage == self->storage)
+        return false;
     const dync__layout *a = &self->lay, *b = &src->as.t->lay;
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+    return a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
 static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
@@ -318,21 +357,26 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
     dync__info check[DYNC__MAX_OUT];
     DYNC__TRY(dync__op_infer(c, check));
-    if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a "
-                                                                          "part of what is "
-                                                                          "written: an error of "
-                                                                          "the operator's");
+    if (dync__op_overlap(c) != DYNC_OK)
+        return dync__functional_refuse(f, "an operand shares a "
+                                          "part of what is "
+                                          "written: an error of "
+                                          "the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
-    if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written "
-                                                                         "in place");
+    if (!(self->flags & DYNC__T_FAKE))
+        return dync__functional_refuse(f, "a constant is written "
+                                          "in place");
     dync__node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
     dync_status status = DYNC_OK;
-    if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1])) dync__ref(r = c->args[1].as.t);
-    else status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
+    if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1]))
+        dync__ref(r = c->args[1].as.t);
+    else
+        status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
     dync__node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
-    if (status == DYNC_OK) status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK)
+        status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
     self->storage->version++;
@@ -353,9 +397,11 @@ static bool dync__functional_expands(const dync__functional *f, int op)
 {
     const dync__op_row *row = dync__op_info(op);
     switch (f->decompose) {
-    case DYNC__DECOMPOSE_PLAIN: return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
+    case DYNC__DECOMPOSE_PLAIN:
+        return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
     case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
-    case DYNC__DECOMPOSE_IMPLICIT: return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
+    case DYNC__DECOMPOSE_IMPLICIT:
+        return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
     default: return !dync__op_can_lower(op);
     }
 }
@@ -364,20 +410,27 @@ static bool dync__functional_expands(const dync__functional *f, int op)
 static dync_status dync__functional_seed(dync__functional *f, const dync__opcall *c)
 {
     dync__aot_graphs *g = f->into;
-    if (c->op != DYNC__OP_manual_seed || c->args[0].kind != DYNC__A_INT) return dync__functional_refuse(f, c->row->name);
-    if (g->random) g->seeds_after = true, g->seed_after = c->args[0].as.i;
-    else g->seeds_before = true, g->seed_before = c->args[0].as.i;
+    if (c->op != DYNC__OP_manual_seed || c->args[0].kind != DYNC__A_INT)
+        return dync__functional_refuse(f, c->row->name);
+    if (g->random)
+        g->seeds_after = true, g->seed_after = c->args[0].as.i;
+    else
+        g->seeds_before = true, g->seed_before = c->args[0].as.i;
     return DYNC_OK;
 }
 
-/* A value of the program takes the memory of another: it is that from now on. An input would have to be told at the end. */
+/* A value of the program takes the memory of another: it is that from now on. An input would have
+ * to be told at the end. */
 static dync_status dync__functional_set(dync__functional *f, dync__opcall *c)
 {
-    dync__tensor *self = c->args[0].as.t, *source = c->args[1].kind == DYNC__A_TENSOR ? c->args[1].as.t : NULL;
+    dync__tensor *self = c->args[0].as.t,
+                 *source = c->args[1].kind == DYNC__A_TENSOR ? c->args[1].as.t : NULL;
     dync__info info;
     const dync__fstore *old = self->storage->trace;
-    bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) && !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
-    if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK) return dync__functional_refuse(f, c->row->name);
+    bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) &&
+                 !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
+    if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK)
+        return dync__functional_refuse(f, c->row->name);
     dync__node *node = dync__functional_node(f, source);
     if (!node || !dync__functional_store(f, source, node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(c->row->decompose(c));
@@ -395,15 +448,17 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (c->op == DYNC__OP_set_) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
-    if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
-    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
+    if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))
+        return dync__functional_refuse(f, row->name);
+    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op))
+        return row->decompose(c);
     return dync__functional_record(f, c);
 }
 
 /* ---- opening, closing ------------------------------------------------------------------------ */
 DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__aot_graphs *into)
 {
-    static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */
+    static uint64_t ids = UINT64_C(1) << 62; /* apart from capture's */
     memset(f, 0, sizeof *f);
     f->graph = g;
     f->into = into;

@@ -1,5 +1,6 @@
-/* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder; for training the tape is then walked
- * backward in the same recorder: one joint graph. After alias.c, before partition.c. */
+/* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder;
+ * for training the tape is then walked backward in the same recorder: one joint graph. After
+ * alias.c, before partition.c. */
 #include "../dync.in.h"
 #include "aot.h"
 
@@ -24,7 +25,8 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
 {
     int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        n += dync__arg_count_tensors(&a->as.list[i]);
     return n;
 }
 
@@ -33,9 +35,11 @@ DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examp
     int k = 0;
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
-        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
+        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value))
+            return true;
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
-        const dync__tensor *x = examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
+        const dync__tensor *x =
+            examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
         if (n->requires_grad[0] || (x && dync__tensor_requires_grad(x))) return true;
         k++;
     }
@@ -55,12 +59,16 @@ static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__te
     bool ok = true;
     for (int i = 0; i < from->node.n && ok; i++) {
         dync__node *n = from->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER) ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
+        if (n->kind == DYNC__N_PLACEHOLDER)
+            ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
     }
     for (int i = 0; i < from->node.n && ok; i++) {
         dync__node *n = from->node.at[i], *p;
         if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
-        dync__info info = {.dtype = n->value->dtype, .device = n->value->device, .lay = n->value->lay, .alias = -1};
+        dync__info info = {.dtype = n->value->dtype,
+                           .device = n->value->device,
+                           .lay = n->value->lay,
+                           .alias = -1};
         n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
         if (p) p->requires_grad[0] = dync__tensor_requires_grad(n->value);
         attr[k++] = n->value;
@@ -73,7 +81,8 @@ static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__te
 static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__graph **out)
 {
     int n_attr = 0;
-    for (int i = 0; i < g->node.n; i++) n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
+    for (int i = 0; i < g->node.n; i++)
+        n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
     if (n_attr == 0) {
         *out = dync__graph_ref(g);
         return DYNC_OK;
@@ -86,9 +95,12 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
         dync__node *n = g->node.at[i];
         dync__arg result;
         if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) || !dync__graph_output(to, &result)) return DYNC_ERR_MEMORY;
+            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) ||
+                !dync__graph_output(to, &result))
+                return DYNC_ERR_MEMORY;
         } else if (n->kind != DYNC__N_PLACEHOLDER && !(n->kind == DYNC__N_GET_ATTR && n->value)) {
-            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL))) return DYNC_ERR_MEMORY;
+            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL)))
+                return DYNC_ERR_MEMORY;
         }
     }
     dync__graph_renumber(to);
@@ -99,7 +111,8 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
 static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        dync__joint_flatten(j, &a->as.list[i]);
 }
 
 static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
@@ -109,7 +122,8 @@ static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
     DYNC__TRY(dync__joint_inputs(j, g));
     for (int i = 0; i < g->n_inputs; i++) args[i] = dync__arg_t(j->seen[i]);
     DYNC__TRY(dync__graph_eval(g, args, g->n_inputs, &j->arena, &j->result));
-    j->out = dync__arena_alloc(&j->arena, (size_t)(dync__arg_count_tensors(&j->result) + 1) * sizeof *j->out);
+    j->out = dync__arena_alloc(&j->arena,
+                               (size_t)(dync__arg_count_tensors(&j->result) + 1) * sizeof *j->out);
     if (!j->out) return DYNC_ERR_MEMORY;
     dync__joint_flatten(j, &j->result);
     DYNC__TRY(dync__joint_outputs(j));
@@ -118,12 +132,14 @@ static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
 
 static const dync__node *dync__joint_root(const dync__node *n)
 {
-    while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE)
+        n = n->args[0].as.node;
     return n;
 }
 
-/* A value with memory of its own must not come out on that of an input or of an earlier value, nor a new value of an input on that of one that
- * is written too: its node may be theirs after a copy_. */
+/* A value with memory of its own must not come out on that of an input or of an earlier value, nor
+ * a new value of an input on that of one that is written too: its node may be theirs after a copy_.
+ */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
@@ -133,17 +149,23 @@ static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g
         /* written before it would be read */
         for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;
         if (k0 >= 0) {
-            if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
+            if (j->into->value.at[k0].over != DYNC__AOT_OWN ||
+                !(j->value[k0]->flags & DYNC__T_FAKE))
+                continue;
             taken = root->kind == DYNC__N_PLACEHOLDER;
-            for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+            for (int k = j->into->mutated.n; k < i && !taken; k++)
+                taken = dync__joint_root(g->fw_out[k]) == root;
         }
         if (!taken) continue;
         dync__arg arg = dync__arg_node(g->fw_out[i]);
         dync__info info = g->fw_out[i]->info[0];
         info.alias = -1;
-        if (!dync__layout_is_dense(&info.lay)) DYNC__TRY(dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
+        if (!dync__layout_is_dense(&info.lay))
+            DYNC__TRY(
+                dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
         info.lay.offset = 0;
-        if (!(g->fw_out[i] = dync__graph_call(g->graph, DYNC__OP_clone, 1, &arg, 1, &info, NULL))) return DYNC_ERR_MEMORY;
+        if (!(g->fw_out[i] = dync__graph_call(g->graph, DYNC__OP_clone, 1, &arg, 1, &info, NULL)))
+            return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -157,9 +179,11 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
     g->mutated = dync__arena_alloc(&j->arena, (size_t)(m + 1) * sizeof *g->mutated);
     if (!g->fw_out || !g->mutated) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->n_fw_out; i++)
-        if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m]))) return DYNC_ERR_MEMORY;
+        if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m])))
+            return DYNC_ERR_MEMORY;
     for (int i = 0; i < m; i++)
-        if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
+        if (j->into->lifted.at[j->into->mutated.at[i].input])
+            g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
     return dync__joint_fresh_values(j, g);
 }
 
@@ -174,7 +198,8 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
 {
     for (int i = 0; i < g->n_fw_out; i++) {
         int v = i - j->into->mutated.n;
-        if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad)) continue;
+        if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad))
+            continue;
         dync__tensor *t = v < 0 ? j->written[i] : j->value[v];
         if (j->how->no_tangents) {
             b->out[b->n_out++] = t;
@@ -193,16 +218,18 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
     return DYNC_OK;
 }
 
-/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) or of a rule's (a gradient cannot be written into an
- * expanded view) is one of backward's, not of the call: DYNC_ERR_AUTOGRAD, and kept. */
+/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) or of a
+ * rule's (a gradient cannot be written into an expanded view) is one of backward's, not of the
+ * call: DYNC_ERR_AUTOGRAD, and kept. */
 static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to)
 {
     dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_gradients(to - from, b->out + from, j->how->no_tangents ? NULL : b->tangent + from, b->n_wrt, b->wrt, b->grad, true,
-                                              false, true);
+    dync_status status = dync__tape_gradients(to - from, b->out + from,
+                                              j->how->no_tangents ? NULL : b->tangent + from,
+                                              b->n_wrt, b->wrt, b->grad, true, false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
@@ -226,7 +253,8 @@ static dync_status dync__joint_walk_all(dync__joint *j, dync__joint_grads *b)
             b->out[n] = b->out[i];
             b->tangent[n++] = b->tangent[i];
             for (int k = 0; k < b->n_wrt; k++) dync__unref(b->grad[k]);
-        } else if (one != DYNC_ERR_AUTOGRAD || !dync__vec_push(&j->into->broken, j->into->tangent_of.at[i])) {
+        } else if (one != DYNC_ERR_AUTOGRAD ||
+                   !dync__vec_push(&j->into->broken, j->into->tangent_of.at[i])) {
             status = one != DYNC_ERR_AUTOGRAD ? one : DYNC_ERR_MEMORY;
         }
         memset(b->grad, 0, (size_t)b->n_wrt * sizeof *b->grad);
@@ -242,7 +270,8 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
     size_t n = (size_t)(g->n_fw_out + j->n_actual + 1);
     dync__tensor ***lists[] = {&b.out, &b.tangent, &b.wrt, &b.grad};
     for (int i = 0; i < DYNC__COUNT_OF(lists); i++)
-        if (!(*lists[i] = dync__arena_alloc(&j->arena, n * sizeof **lists[i]))) return DYNC_ERR_MEMORY;
+        if (!(*lists[i] = dync__arena_alloc(&j->arena, n * sizeof **lists[i])))
+            return DYNC_ERR_MEMORY;
     b.wrt_input = dync__arena_alloc(&j->arena, n * sizeof *b.wrt_input);
     g->tangent = dync__arena_alloc(&j->arena, n * sizeof *g->tangent);
     g->grad = dync__arena_alloc(&j->arena, n * sizeof *g->grad);
@@ -261,7 +290,8 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
         if (!b.grad[i]) continue;
         if (status == DYNC_OK) {
             g->grad[g->n_grads] = dync__functional_node(&j->f, b.grad[i]);
-            if (!g->grad[g->n_grads++] || !dync__vec_push(&j->into->grad_of, b.wrt_input[i])) status = DYNC_ERR_MEMORY;
+            if (!g->grad[g->n_grads++] || !dync__vec_push(&j->into->grad_of, b.wrt_input[i]))
+                status = DYNC_ERR_MEMORY;
         }
         dync__unref(b.grad[i]);
     }
@@ -274,10 +304,12 @@ static dync__node *dync__joint_same_view(dync__node *n)
 {
     const dync__info *mine = &n->info[0];
     dync__node *at = n, *found = NULL;
-    while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
+    while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW &&
+           at->args[0].kind == DYNC__A_NODE) {
         at = at->args[0].as.node;
         const dync__info *its = &at->info[0];
-        if (at->nout == 1 && its->dtype == mine->dtype && dync__layout_equal(&its->lay, &mine->lay)) found = at;
+        if (at->nout == 1 && its->dtype == mine->dtype && dync__layout_equal(&its->lay, &mine->lay))
+            found = at;
     }
     return found;
 }
@@ -290,7 +322,7 @@ static void dync__joint_follow(void *user, dync__arg *a)
 
 static dync_status dync__joint_tidy(dync__graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) {            /* mark: what stands for a node from here on */
+    for (int i = 0; i < g->node.n; i++) { /* mark: what stands for a node from here on */
         dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
@@ -314,7 +346,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     const dync__arg *list = g->graph->node.at[--g->graph->node.n]->args[0].as.list;
     for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
-    DYNC__TRY(dync__joint_fresh_values(j, g));       /* equal values have become one */
+    DYNC__TRY(dync__joint_fresh_values(j, g)); /* equal values have become one */
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     return dync__graph_output_list(g->graph, n, all);
@@ -380,15 +412,17 @@ static void dync__joint_log(const dync__graph *joint)
 static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
-    for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
+    for (int i = 0; i < g->actual.n && g->plain_inputs; i++)
+        g->plain_inputs = g->actual.at[i].passed;
     for (int i = 0; g->fw && i < g->fw->node.n; i++) {
         const dync__node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
 }
 
-DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
-                                     dync__aot_graphs *out, const char **why)
+DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training,
+                                     const dync__aot_how *how, dync__aot_graphs *out,
+                                     const char **why)
 {
     dync_status status;
     bool as_rows = false, again;

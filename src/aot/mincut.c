@@ -1,17 +1,22 @@
-/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can compute the rest again cheaply. After
- * joint.c; called by partition.c.
+/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can
+ * compute the rest again cheaply. After joint.c; called by partition.c.
  *
- * Every node is split into two vertices joined by an edge of its weight; the minimum cut between what must not be computed again (source)
- * and what only backward can compute (sink) is what is saved. The rules on what may be computed again and what a value weighs are those
- * of PyTorch's min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's algorithm (1970). */
+ * Every node is split into two vertices joined by an edge of its weight; the minimum cut between
+ * what must not be computed again (source) and what only backward can compute (sink) is what is
+ * saved. The rules on what may be computed again and what a value weighs are those of PyTorch's
+ * min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's
+ * algorithm (1970). */
 #include "../dync.in.h"
 #include "partition.h"
 
-typedef struct dync__flow_edge { int to, next; int64_t room; } dync__flow_edge;
+typedef struct dync__flow_edge {
+    int to, next;
+    int64_t room;
+} dync__flow_edge;
 typedef struct dync__flow {
     int n, n_edges, room_edges;
     int *head, *level, *at, *queue;
-    dync__flow_edge *edge;               /* the reverse of edge e is e ^ 1 */
+    dync__flow_edge *edge; /* the reverse of edge e is e ^ 1 */
 } dync__flow;
 static const int64_t dync__flow_infinite = INT64_MAX / 4;
 
@@ -41,20 +46,22 @@ static bool dync__flow_levels(dync__flow *f, int source, int sink)
     return f->level[sink] >= 0;
 }
 
-/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be deep. */
+/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be deep.
+ */
 static bool dync__flow_augment(dync__flow *f, int source, int sink)
 {
     int depth = 0, v = source;
     while (v != sink) {
         int e = f->at[v];
-        while (e >= 0 && !(f->edge[e].room > 0 && f->level[f->edge[e].to] == f->level[v] + 1)) e = f->edge[e].next;
+        while (e >= 0 && !(f->edge[e].room > 0 && f->level[f->edge[e].to] == f->level[v] + 1))
+            e = f->edge[e].next;
         f->at[v] = e;
         if (e >= 0) {
             f->queue[depth++] = e;
             v = f->edge[e].to;
         } else {
             if (depth == 0) return false;
-            f->level[v] = -1;            /* a dead end */
+            f->level[v] = -1; /* a dead end */
             v = f->edge[f->queue[--depth] ^ 1].to;
         }
     }
@@ -68,19 +75,24 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink)
 }
 
 /* ---- what operators are like ----------------------------------------------------------------- */
-DYNC__FN bool dync__aot_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+DYNC__FN bool dync__aot_is_view(const dync__node *n)
+{
+    return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
+}
 
 DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
-    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
+    for (int d = 0; d < n->info[0].lay.ndim; d++)
+        bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
 
 static bool dync__op_recomputable(const dync__node *n)
 {
-    static const int16_t more[] = {DYNC__OP_gather, DYNC__OP_index_select, DYNC__OP_embedding, DYNC__OP_one_hot, DYNC__OP_triu, DYNC__OP_tril,
+    static const int16_t more[] = {DYNC__OP_gather,   DYNC__OP_index_select, DYNC__OP_embedding,
+                                   DYNC__OP_one_hot,  DYNC__OP_triu,         DYNC__OP_tril,
                                    DYNC__OP_to_device};
     if (n->op == DYNC__NODE_GETITEM) return true;
     if (n->op < 0) return false;
@@ -88,12 +100,14 @@ static bool dync__op_recomputable(const dync__node *n)
     if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
     for (int i = 0; i < DYNC__COUNT_OF(more); i++)
         if (n->op == more[i]) return true;
-    return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
+    return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE ||
+           row->cls == DYNC__FACTORY;
 }
 
 static bool dync__op_fusible(const dync__node *n)
 {
-    return dync__op_recomputable(n) || (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
+    return dync__op_recomputable(n) ||
+           (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
 }
 static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {
@@ -101,19 +115,23 @@ static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
-typedef struct dync__part_rules { bool used_far_apart, long_chains, materialized, reductions, not_listed; } dync__part_rules;
+typedef struct dync__part_rules {
+    bool used_far_apart, long_chains, materialized, reductions, not_listed;
+} dync__part_rules;
 typedef struct dync__mincut_state {
     dync__cutter *c;
     dync__part_rules rules;
-    int *distance;                       /* to the nearest backward node */
-    int *order;                          /* place among the forward's nodes */
-    bool *banned, *freed;                /* not computed again; freed: rules do not count (memory budget) */
-    int *heap, *seen;                    /* scratch */
+    int *distance;        /* to the nearest backward node */
+    int *order;           /* place among the forward's nodes */
+    bool *banned, *freed; /* not computed again; freed: rules do not count (memory budget) */
+    int *heap, *seen;     /* scratch */
     int round;
     bool *saved;
 } dync__mincut_state;
 
-#define DYNC__EACH_USER(c, i, u) for (int u##_ = (c)->first_user[i], u; u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
+#define DYNC__EACH_USER(c, i, u)           \
+    for (int u##_ = (c)->first_user[i], u; \
+         u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
 
 static bool dync__part_used_plainly(dync__mincut_state *m, int node)
 {
@@ -125,7 +143,8 @@ static bool dync__part_used_plainly(dync__mincut_state *m, int node)
     m->seen[node] = ++m->round;
     while (n > 0) {
         int i = m->heap[--n];
-        DYNC__EACH_USER(c, i, u) {
+        DYNC__EACH_USER(c, i, u)
+        {
             if (!c->fw[u] && !dync__pair_fusible(at[i], at[u])) return true;
             if (dync__aot_is_view(at[u]) && m->seen[u] != m->round) {
                 m->seen[u] = m->round;
@@ -136,14 +155,21 @@ static bool dync__part_used_plainly(dync__mincut_state *m, int node)
     return false;
 }
 
-static void dync__part_input_bytes(void *user, dync__arg *a) { *(int64_t *)user += dync__aot_bytes(a->as.node); }
+static void dync__part_input_bytes(void *user, dync__arg *a)
+{
+    *(int64_t *)user += dync__aot_bytes(a->as.node);
+}
 
 static bool dync__part_should_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
-    if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) return true;
-    if (m->rules.not_listed ? !dync__op_recomputable(n) : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n)) return true;
+    if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
+        return true;
+    if (m->rules.not_listed
+            ? !dync__op_recomputable(n)
+            : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n))
+        return true;
     if (m->rules.materialized && dync__part_used_plainly(m, i)) return true;
     if (!m->rules.reductions) return false;
     int64_t in = 0;
@@ -162,7 +188,7 @@ static bool dync__part_materialized(const dync__cutter *c, int i)
     dync__node *const *at = c->joint->node.at;
     if (c->input[i] || c->tangent[i]) return true;
     DYNC__EACH_USER(c, i, u)
-        if (!dync__pair_fusible(at[i], at[u])) return true;
+    if (!dync__pair_fusible(at[i], at[u])) return true;
     return false;
 }
 
@@ -178,7 +204,8 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 }
 
 /* ---- heuristics against long recomputation --------------------------------------------------- */
-/* A small heap of node indices: nodes are in execution order, so the least index is the earliest. */
+/* A small heap of node indices: nodes are in execution order, so the least index is the earliest.
+ */
 static void dync__part_push(int *heap, int *n, int v)
 {
     int i = (*n)++;
@@ -209,12 +236,12 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
     const dync__cutter *c = m->c;
     dync__node *const *at = c->joint->node.at;
     int n = 0;
-    m->round += 2;                       /* seen: round reached by fusing, round + 1 not */
+    m->round += 2; /* seen: round reached by fusing, round + 1 not */
     DYNC__EACH_USER(c, start, u)
-        if (c->fw[u] && m->seen[u] < m->round) {
-            m->seen[u] = m->round;
-            dync__part_push(m->heap, &n, u);
-        }
+    if (c->fw[u] && m->seen[u] < m->round) {
+        m->seen[u] = m->round;
+        dync__part_push(m->heap, &n, u);
+    }
     int found = last;
     while (n > 0) {
         int i = dync__part_pop(m->heap, &n);
@@ -222,11 +249,14 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
             found = i;
             break;
         }
-        DYNC__EACH_USER(c, i, u) {
+        DYNC__EACH_USER(c, i, u)
+        {
             if (!c->fw[u] || u > last) continue;
             bool fresh = m->seen[u] < m->round;
-            if (!dync__pair_fusible(at[i], at[u])) m->seen[u] = m->round + 1;
-            else if (fresh) m->seen[u] = m->round;
+            if (!dync__pair_fusible(at[i], at[u]))
+                m->seen[u] = m->round + 1;
+            else if (fresh)
+                m->seen[u] = m->round;
             if (fresh) dync__part_push(m->heap, &n, u);
         }
     }
@@ -242,14 +272,14 @@ static void dync__part_far_apart(dync__mincut_state *m)
         int last = -1, count = 0;
         if (!c->fw[i]) continue;
         DYNC__EACH_USER(c, i, u)
-            if (c->fw[u]) {
-                last = DYNC__MAX(last, u);
-                count++;
-            }
+        if (c->fw[u]) {
+            last = DYNC__MAX(last, u);
+            count++;
+        }
         if (count < 2) continue;
         int limit = dync__part_first_unfusible(m, i, last);
         DYNC__EACH_USER(c, i, v)
-            if (c->fw[v] && v > limit && dync__pair_fusible(at[i], at[v])) dync__part_ban(m, v);
+        if (c->fw[v] && v > limit && dync__pair_fusible(at[i], at[v])) dync__part_ban(m, v);
     }
 }
 
@@ -272,8 +302,9 @@ static void dync__part_long_chains(dync__mincut_state *m)
                 break;
             }
             DYNC__EACH_USER(c, i, u)
-                if (c->fw[u] && m->seen[u] != visited && dync__pair_fusible(at[i], at[u]) && !m->banned[u] && n < 2 * c->n)
-                    dync__part_push(m->heap, &n, u);
+            if (c->fw[u] && m->seen[u] != visited && dync__pair_fusible(at[i], at[u]) &&
+                !m->banned[u] && n < 2 * c->n)
+                dync__part_push(m->heap, &n, u);
         }
     }
 }
@@ -285,8 +316,10 @@ static void dync__part_bans(dync__mincut_state *m)
     memset(m->banned, 0, (size_t)c->n);
     for (int i = 0; i < c->n; i++)
         if (c->input[i] || (c->fw[i] && dync__part_should_ban(m, i))) dync__part_ban(m, i);
-    for (int i = 0; i < c->n; i++)       /* random values exist once, whoever asks */
-        if (!c->input[i] && c->joint->node.at[i]->op >= 0 && (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM)) m->banned[i] = true;
+    for (int i = 0; i < c->n; i++) /* random values exist once, whoever asks */
+        if (!c->input[i] && c->joint->node.at[i]->op >= 0 &&
+            (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM))
+            m->banned[i] = true;
     if (m->rules.used_far_apart) dync__part_far_apart(m);
     if (m->rules.long_chains) dync__part_long_chains(m);
 }
@@ -310,7 +343,8 @@ static dync_status dync__part_solve(dync__mincut_state *m)
     dync__part_bans(m);
     for (int i = 0; i < c->n; i++) {
         if (!dync__part_live(c, i)) continue;
-        if (c->late[i] || c->given[i]) dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
+        if (c->late[i] || c->given[i])
+            dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
         if (c->late[i]) continue;
         if (m->banned[i]) dync__flow_add(&f, source, 2 * i, dync__flow_infinite);
         dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
@@ -320,7 +354,8 @@ static dync_status dync__part_solve(dync__mincut_state *m)
         memcpy(f.at, f.head, (size_t)f.n * sizeof *f.at);
         while (dync__flow_augment(&f, source, sink)) {}
     }
-    for (int i = 0; i < c->n; i++) m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
+    for (int i = 0; i < c->n; i++)
+        m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
     dync__arena_free(&arena);
     return DYNC_OK;
 }
@@ -337,23 +372,28 @@ static void dync__part_measure(dync__mincut_state *m)
     }
 }
 
-/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from them */
+/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from
+ * them */
 static double dync__part_activations(const dync__mincut_state *m)
 {
     double bytes = 0;
     for (int i = 0; i < m->c->n; i++)
-        if (m->saved[i] && !m->c->input[i]) bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
+        if (m->saved[i] && !m->c->input[i])
+            bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
     return bytes;
 }
 
-/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before small. -1: none is left. */
+/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before
+ * small. -1: none is left. */
 static int dync__part_cheapest(const dync__mincut_state *m)
 {
     int best = -1;
     double best_gain = 0;
     for (int i = 0; i < m->c->n; i++) {
         const dync__node *n = m->c->joint->node.at[i];
-        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) continue;
+        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 ||
+            (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
+            continue;
         double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
         if (gain > best_gain) {
             best_gain = gain;
@@ -372,7 +412,8 @@ static dync_status dync__part_within_budget(dync__mincut_state *m)
         m->rules.not_listed = m->rules.reductions = false;
         DYNC__TRY(dync__part_solve(m));
     }
-    for (int free_one; dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
+    for (int free_one;
+         dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
         m->freed[free_one] = true;
         DYNC__TRY(dync__part_solve(m));
     }
@@ -389,7 +430,8 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
     m.freed = dync__arena_alloc(&c->arena, n);
     m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
     m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
-    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen) return DYNC_ERR_MEMORY;
+    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen)
+        return DYNC_ERR_MEMORY;
     dync__part_measure(&m);
     DYNC__TRY(dync__part_solve(&m));
     return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;

@@ -1,6 +1,7 @@
-/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number is a 0-dim tensor, int64 or float64; where
- * an operator has it as a scalar operand it is converted to the dtype that the operator computes in, which promotes as the number did.
- * Before functionalize.c sees the graph. */
+/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number
+ * is a 0-dim tensor, int64 or float64; where an operator has it as a scalar operand it is converted
+ * to the dtype that the operator computes in, which promotes as the number did. Before
+ * functionalize.c sees the graph. */
 #include "../dync.in.h"
 #include "aot.h"
 
@@ -12,10 +13,19 @@ DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
 }
 
 /* copy: by index of the old node */
-typedef struct dync__numbers { dync__graph *to; dync__node **copy; } dync__numbers;
+typedef struct dync__numbers {
+    dync__graph *to;
+    dync__node **copy;
+} dync__numbers;
 
-static bool dync__node_is_number(const dync__node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
-static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
+static bool dync__node_is_number(const dync__node *n)
+{
+    return !n->has_info && dync__arg_is_number(&n->scalar);
+}
+static int dync__number_dtype(const dync__arg *a)
+{
+    return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64;
+}
 
 static dync__info dync__number_info(int dtype)
 {
@@ -27,7 +37,9 @@ static dync__node *dync__numbers_cast(dync__numbers *m, dync__node *x, int dtype
 {
     dync__info info = dync__number_info(dtype);
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
-    return x->info[0].dtype == dtype ? x : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
+    return x->info[0].dtype == dtype
+               ? x
+               : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
 }
 
 /* The dtype of the call's operands, from the types of its arguments. */
@@ -44,12 +56,16 @@ static int dync__numbers_common(const dync__node *old)
         form[i].lay.ndim = x->info[0].lay.ndim;
         args[i] = dync__node_is_number(x) ? x->scalar : dync__arg_t(&form[i]);
     }
-    int op = dync__op_info(old->op)->cls == DYNC__INPLACE ? dync__op_info(old->op)->inplace_of : old->op;
+    int op = dync__op_info(old->op)->cls == DYNC__INPLACE ? dync__op_info(old->op)->inplace_of
+                                                          : old->op;
     dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
     return dync__op_common_dtype(&call);
 }
 
-static dync__node *dync__numbers_node(void *user, dync__node *old) { return ((dync__numbers *)user)->copy[old->index]; }
+static dync__node *dync__numbers_node(void *user, dync__node *old)
+{
+    return ((dync__numbers *)user)->copy[old->index];
+}
 
 /* Arithmetic on numbers: both sides in the type of the result. */
 static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
@@ -69,25 +85,34 @@ static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
 static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
 {
     bool any = false;
-    for (int i = 0; i < old->nargs; i++) any = any || (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
-    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
-    int common = dync__numbers_common(old), half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
+    for (int i = 0; i < old->nargs; i++)
+        any = any ||
+              (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
+    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS)
+        return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    int common = dync__numbers_common(old),
+        half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
     /* no tensor has dimensions: a wider number would widen the result */
     bool scalar = true;
     /* halves are computed in float32, a number is not rounded before */
     if (half >= 0) common = DYNC_F32;
     for (int i = 0; i < old->nargs; i++)
-        scalar = scalar && (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) || !old->args[i].as.node->info[0].lay.ndim);
+        scalar = scalar &&
+                 (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) ||
+                  !old->args[i].as.node->info[0].lay.ndim);
     dync__node *number[DYNC__MAX_ARGS] = {0};
     for (int i = 0; i < old->nargs; i++) {
-        if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node)) continue;
+        if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node))
+            continue;
         number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
         if (!number[i]) return NULL;
     }
     dync__node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
     for (int i = 0; n && i < old->nargs; i++)
         if (number[i]) n->args[i] = dync__arg_node(number[i]);
-    if (!n || !scalar || half < 0 || old->info[0].dtype != half || dync__op_info(old->op)->cls == DYNC__INPLACE) return n;
+    if (!n || !scalar || half < 0 || old->info[0].dtype != half ||
+        dync__op_info(old->op)->cls == DYNC__INPLACE)
+        return n;
     n->info[0].dtype = DYNC_F32;
     return dync__numbers_cast(m, n, half);
 }
@@ -96,7 +121,8 @@ DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
     dync__numbers m = {.to = dync__graph_new(g->name)};
     m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
-    dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK
+                                                                              : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync__node *old = g->node.at[i], **n = &m.copy[i];
         dync__arg result;
@@ -104,10 +130,14 @@ DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
             dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
             *n = dync__graph_placeholder(m.to, old->name, old->source, &info);
             if (*n) (*n)->env = old->env;
-        } else if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(m.to, old, old->name);
+        } else if (old->kind == DYNC__N_PLACEHOLDER)
+            *n = dync__graph_copy_placeholder(m.to, old, old->name);
         else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(m.to, &old->args[0], &result, dync__numbers_node, &m)) *n = dync__graph_output(m.to, &result);
-        } else *n = dync__node_is_number(old) ? dync__numbers_sum(&m, old) : dync__numbers_call(&m, old);
+            if (dync__graph_copy_arg(m.to, &old->args[0], &result, dync__numbers_node, &m))
+                *n = dync__graph_output(m.to, &result);
+        } else
+            *n = dync__node_is_number(old) ? dync__numbers_sum(&m, old)
+                                           : dync__numbers_call(&m, old);
         if (!*n) status = DYNC_ERR_MEMORY;
     }
     dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);

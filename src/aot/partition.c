@@ -1,14 +1,22 @@
-/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
- * that is backward. Between them stand the saved values: all that backward reads (the default partitioner of PyTorch), or a minimum cut
- * (mincut.c), where backward computes cheap things again. After joint.c, before runtime.c.
+/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is
+ * forward; what the gradients need beyond that is backward. Between them stand the saved values:
+ * all that backward reads (the default partitioner of PyTorch), or a minimum cut (mincut.c), where
+ * backward computes cheap things again. After joint.c, before runtime.c.
  *
- * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
+ * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed
+ * again stands just before its first use. */
 #include "../dync.in.h"
 #include "partition.h"
 #include "code.h"
 
-static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
-static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
+static void dync__part_mark_fw(void *user, dync__arg *a)
+{
+    ((dync__cutter *)user)->fw[a->as.node->index] = true;
+}
+static void dync__part_mark_bw(void *user, dync__arg *a)
+{
+    ((dync__cutter *)user)->bw[a->as.node->index] = true;
+}
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
@@ -21,26 +29,34 @@ static void dync__part_close(dync__cutter *c)
     }
 }
 
-typedef struct dync__part_reader { dync__cutter *c; int reader; bool counting; } dync__part_reader;
+typedef struct dync__part_reader {
+    dync__cutter *c;
+    int reader;
+    bool counting;
+} dync__part_reader;
 static void dync__part_note_user(void *user, dync__arg *a)
 {
     dync__part_reader *r = user;
     int i = a->as.node->index;
-    if (r->counting) r->c->first_user[i + 1]++;
-    else r->c->user[r->c->first_user[i]++] = r->reader;
+    if (r->counting)
+        r->c->first_user[i + 1]++;
+    else
+        r->c->user[r->c->first_user[i]++] = r->reader;
 }
 
 static dync_status dync__part_users(dync__cutter *c)
 {
     dync__part_reader r = {c, 0, true};
     for (r.reader = 0; r.reader < c->n; r.reader++)
-        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+        if (dync__part_live(c, r.reader))
+            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
     for (int i = 0; i < c->n; i++) c->first_user[i + 1] += c->first_user[i];
     c->user = dync__arena_alloc(&c->arena, (size_t)(c->first_user[c->n] + 1) * sizeof *c->user);
     if (!c->user) return DYNC_ERR_MEMORY;
     r.counting = false;
     for (r.reader = 0; r.reader < c->n; r.reader++)
-        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+        if (dync__part_live(c, r.reader))
+            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
     /* filling moved each on to the next one's */
     for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];
     c->first_user[0] = 0;
@@ -51,7 +67,8 @@ static void dync__part_late(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
         if (c->tangent[i]) c->late[i] = true;
-        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++) c->late[c->user[u]] = true;
+        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++)
+            c->late[c->user[u]] = true;
     }
 }
 
@@ -60,10 +77,12 @@ static void dync__part_save_all(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
         const dync__node *n = c->joint->node.at[i];
-        if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index]) c->fw[i] = true;
+        if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index])
+            c->fw[i] = true;
         if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
         bool read = c->given[i];
-        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++) read = c->bw[c->user[u]] && !c->fw[c->user[u]];
+        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++)
+            read = c->bw[c->user[u]] && !c->fw[c->user[u]];
         c->saved[i] = read;
     }
 }
@@ -78,7 +97,11 @@ static dync__node *dync__partition_map(void *user, dync__node *old)
 static dync_status dync__partition_copied(dync__node *old, dync__node *n)
 {
     old->mark = n;
-    return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing", old->name);
+    return n ? DYNC_OK
+           : dync_error() != DYNC_OK
+               ? dync_error()
+               : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing",
+                            old->name);
 }
 static dync_status dync__partition_placeholder(dync__graph *g, dync__node *old)
 {
@@ -89,7 +112,11 @@ static dync_status dync__partition_view(dync__node *n)
 {
     const dync__info *of = &n->args[0].as.node->info[0];
     dync__storage memory = {.size_bytes = SIZE_MAX / 2};
-    dync__tensor x = {.dtype = (uint8_t)of->dtype, .flags = DYNC__T_FAKE, .device = (uint16_t)of->device, .lay = of->lay, .storage = &memory};
+    dync__tensor x = {.dtype = (uint8_t)of->dtype,
+                      .flags = DYNC__T_FAKE,
+                      .device = (uint16_t)of->device,
+                      .lay = of->lay,
+                      .storage = &memory};
     dync__arg args[DYNC__MAX_ARGS];
     dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args};
     dync__info info;
@@ -105,7 +132,9 @@ static dync_status dync__partition_copy(dync__graph *g, dync__node *old)
 {
     dync__node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (view && !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay)) DYNC__TRY(dync__partition_view(n));
+    if (view &&
+        !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
+        DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
 
@@ -141,7 +170,8 @@ static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
 {
     *lay = old->info[0].lay;
     lay->offset = 0;
-    return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
+    return dync__layout_is_dense(lay) ||
+           dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
 static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g, dync__node *old)
@@ -154,15 +184,20 @@ static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g,
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
 
-static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g, dync__node *old)
+static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g,
+                                                dync__node *old)
 {
     DYNC__TRY(dync__partition_placeholder(g, old));
     dync__node *n = old->mark;
-    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
 }
 
-/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out, dync__aot_graphs *into)
+/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then
+ * what is saved. */
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
+                                           dync__aot_graphs *into)
 {
     dync__graph *g = into->fw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
@@ -172,15 +207,18 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__nod
     dync__partition_clear(c->joint);
     for (int i = 0; i < c->n; i++) {
         dync__node *n = c->joint->node.at[i];
-        if (c->input[i]) DYNC__TRY(dync__partition_placeholder(g, n));
-        else if (c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
+        if (c->input[i])
+            DYNC__TRY(dync__partition_placeholder(g, n));
+        else if (c->fw[i])
+            DYNC__TRY(dync__partition_copy(g, n));
     }
     for (int i = 0; i < n_out; i++) all[i] = out[i]->mark;
     into->n_saved = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
         dync__node *n = c->joint->node.at[i];
-        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n))) return DYNC_ERR_MEMORY;
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n)))
+            return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
         if (c->input[i]) into->saved_input_bytes += bytes;
@@ -188,7 +226,12 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__nod
     return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
 
-typedef struct dync__recompute { dync__cutter *c; dync__graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
+typedef struct dync__recompute {
+    dync__cutter *c;
+    dync__graph *g;
+    dync__aot_graphs *into;
+    dync_status status;
+} dync__recompute;
 static void dync__partition_need(void *user, dync__arg *a)
 {
     dync__recompute *r = user;
@@ -202,7 +245,8 @@ static void dync__partition_need(void *user, dync__arg *a)
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads, dync__aot_graphs *into)
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
+                                            dync__aot_graphs *into)
 {
     dync__graph *g = into->bw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
@@ -231,8 +275,9 @@ static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
     memset(c, 0, sizeof *c);
     c->joint = joint;
     dync__graph_renumber(joint);
-    c->n = joint->node.n - 1;            /* without the output */
-    bool **sets[] = {&c->fw, &c->bw, &c->input, &c->tangent, &c->late, &c->given, &c->saved, &c->mutated};
+    c->n = joint->node.n - 1; /* without the output */
+    bool **sets[] = {&c->fw,   &c->bw,    &c->input, &c->tangent,
+                     &c->late, &c->given, &c->saved, &c->mutated};
     for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
         if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
@@ -245,8 +290,9 @@ static void dync__part_follows(void *user, dync__arg *a)
     if (c->late[a->as.node->index]) c->late[c->n] = true;
 }
 
-/* Random numbers that nobody reads are drawn all the same: those after them are what they are because of it. What depends on tangents is no part of
- * forward. late serves as a set here, its last place as the answer for one node. */
+/* Random numbers that nobody reads are drawn all the same: those after them are what they are
+ * because of it. What depends on tangents is no part of forward. late serves as a set here, its
+ * last place as the answer for one node. */
 static void dync__part_keep_draws(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
@@ -254,7 +300,9 @@ static void dync__part_keep_draws(dync__cutter *c)
         c->late[c->n] = c->tangent[i];
         dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
         c->late[i] = c->late[c->n];
-        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM) && !c->bw[i] && !c->late[i]) c->fw[i] = true;
+        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM) && !c->bw[i] &&
+            !c->late[i])
+            c->fw[i] = true;
     }
     memset(c->late, 0, (size_t)c->n + 1);
 }
@@ -278,32 +326,40 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
     dync__part_late(c);
     for (int i = 0; i < j->n_grads; i++) {
         int k = j->grad[i]->index;
-        if (c->fw[k] || c->input[k]) c->given[k] = true;
-        else c->late[k] = true;
+        if (c->fw[k] || c->input[k])
+            c->given[k] = true;
+        else
+            c->late[k] = true;
     }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how, dync__aot_graphs *into)
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how,
+                                         dync__aot_graphs *into)
 {
     dync__cutter c;
     dync_status status = dync__cutter_open(&c, j->graph);
     c.budget = how->budget;
     if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
     if (status == DYNC_OK && j->n_grads) {
-        if (how->save_all) dync__part_save_all(&c);
-        else status = dync__mincut(&c);
+        if (how->save_all)
+            dync__part_save_all(&c);
+        else
+            status = dync__mincut(&c);
         if (status == DYNC_OK) dync__part_save_roots(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
-    if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
+    if (status == DYNC_OK && j->n_grads)
+        status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
     return status;
 }
 
 /* ---- backward in parts ----------------------------------------------------------------------- */
 /* label: a tangent that a node depends on, or -1; up: a forest */
-typedef struct dync__parting { int *label, *up, here; } dync__parting;
+typedef struct dync__parting {
+    int *label, *up, here;
+} dync__parting;
 static int dync__parting_root(const dync__parting *p, int tangent)
 {
     while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
@@ -312,14 +368,18 @@ static int dync__parting_root(const dync__parting *p, int tangent)
 static void dync__parting_join(void *user, dync__arg *a)
 {
     dync__parting *p = user;
-    int other = dync__parting_root(p, p->label[a->as.node->index]), mine = dync__parting_root(p, p->label[p->here]);
-    if (mine < 0) p->label[p->here] = other;
-    else if (other >= 0) p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
+    int other = dync__parting_root(p, p->label[a->as.node->index]),
+        mine = dync__parting_root(p, p->label[p->here]);
+    if (mine < 0)
+        p->label[p->here] = other;
+    else if (other >= 0)
+        p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
 }
 static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
 
 /* The part of tangents and gradients whose `tangent_part` and `grad_part` say so. */
-static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part, const int *grad_part, int which, bool whole, bool *need,
+static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part,
+                                       const int *grad_part, int which, bool whole, bool *need,
                                        dync__aot_part *p)
 {
     static uint64_t ids;
@@ -333,7 +393,8 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
         p->tangent = p->saved + g->n_saved;
         p->grad = p->tangent + g->tangent_of.n;
         p->bw = !g->bw ? NULL : whole ? dync__graph_ref(g->bw) : dync__graph_new("GraphModule");
-        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw)))) status = DYNC_ERR_MEMORY;
+        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw))))
+            status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
         if (grad_part[i] != which) continue;
@@ -346,12 +407,17 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
         dync__node *n = g->bw->node.at[i];
         bool input = n->kind == DYNC__N_PLACEHOLDER;
         int at = input ? k++ : 0;
-        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i]) continue;
-        if (input && at < g->n_saved) p->saved[p->n_saved++] = at;
-        else if (input) p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
-        if (!whole) status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
+        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i])
+            continue;
+        if (input && at < g->n_saved)
+            p->saved[p->n_saved++] = at;
+        else if (input)
+            p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
+        if (!whole)
+            status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
     }
-    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++)
+        p->tangent[p->n_tangents++] = g->tangent_of.at[i];
     for (int i = 0; i < p->n_grads && !whole; i++) grads[i] = grads[i]->mark;
     if (status == DYNC_OK && !whole) status = dync__graph_output_list(p->bw, p->n_grads, grads);
     dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
@@ -383,8 +449,10 @@ static dync_status dync__aot_part_depends(dync__aot_part *p)
     for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
         bool input = p->bw->node.at[r.here]->kind == DYNC__N_PLACEHOLDER;
         if (input && k >= 0) r.at[r.here * r.n + k] = true;
-        if (input) k++;
-        else dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
+        if (input)
+            k++;
+        else
+            dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
     }
     for (int i = 0; r.at && p->depends && i < p->n_grads; i++)
         memcpy(p->depends + i * r.n,
@@ -397,7 +465,8 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
 {
     int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
     dync__arena arena = {0};
-    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label), *up = label + nodes, *part = up + nt, *of = part + nt;
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
+        *up = label + nodes, *part = up + nt, *of = part + nt;
     bool *need = dync__arena_alloc(&arena, (size_t)nodes + 1);
     dync__parting p = {label, up, 0};
     dync_status status = label && need ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -406,18 +475,23 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
     for (int k = -g->n_saved; status == DYNC_OK && p.here < nodes - 1; p.here++) {
         bool input = g->bw->node.at[p.here]->kind == DYNC__N_PLACEHOLDER;
         label[p.here] = input && k >= 0 ? k : -1;
-        if (input) k++;
-        else dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
+        if (input)
+            k++;
+        else
+            dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
     }
     /* part: by root; of: by gradient */
     for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {
-        int root = dync__parting_root(&p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+        int root = dync__parting_root(
+            &p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
         if (root >= 0 && part[root] < 0) part[root] = parts++;
         of[i] = root < 0 ? 0 : part[root];
     }
     parts = DYNC__MAX(parts, 1);
-    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
-    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out))) status = DYNC_ERR_MEMORY;
+    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--)
+        part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
+    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out)))
+        status = DYNC_ERR_MEMORY;
     for (; status == DYNC_OK && *n < parts; ++*n) {
         memset(need, 0, (size_t)nodes);
         if (g->bw) dync__partition_clear(g->bw);

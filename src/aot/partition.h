@@ -1,4 +1,5 @@
-/* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the nodes of a joint graph, by node index. */
+/* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the
+ * nodes of a joint graph, by node index. */
 #ifndef DYNC__PARTITION_H
 #define DYNC__PARTITION_H
 #include "aot.h"
@@ -6,20 +7,22 @@
 typedef struct dync__cutter {
     dync__graph *joint;
     dync__arena arena;
-    int n;                               /* nodes */
-    bool *fw, *bw;                       /* needed by the forward outputs; by the gradients */
-    bool *input, *tangent;               /* placeholders of the forward part; of backward */
-    bool *late;                          /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
-    bool *given;                         /* a gradient that is an input or a value of forward */
-    bool *saved;                         /* the result: what forward hands to backward */
-    bool *mutated;                       /* an input that the epilogue overwrites */
-    int *first_user, *user;              /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
-    double budget;                       /* of activation memory: 1 what costs no time, 0 inputs only */
+    int n;                 /* nodes */
+    bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
+    bool *input, *tangent; /* placeholders of the forward part; of backward */
+    bool *late;    /* depends on a tangent, or is a gradient that forward does not have: computed in
+                      backward */
+    bool *given;   /* a gradient that is an input or a value of forward */
+    bool *saved;   /* the result: what forward hands to backward */
+    bool *mutated; /* an input that the epilogue overwrites */
+    int *first_user, *user; /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1],
+                               live ones only */
+    double budget;          /* of activation memory: 1 what costs no time, 0 inputs only */
 } dync__cutter;
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
 DYNC__FN bool dync__aot_is_view(const dync__node *);
-DYNC__FN int64_t dync__aot_bytes(const dync__node *);           /* elements times their size */
+DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their size */
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 #endif

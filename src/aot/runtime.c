@@ -1,17 +1,23 @@
-/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
- * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
- * (backward.c). After backward.c, before inductor/. */
+/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs
+ * on one memory get a base, inputs that were written get their new values, outputs that are views
+ * are made as views, and for training one autograd node stands for the whole (backward.c). After
+ * backward.c, before inductor/. */
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward,
+                                    const dync__options *options, dync__inner *out);
 #endif
 
-/* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
+/* Of activation memory, for every graph compiled from now on:
+ * dync_config_set("activation_memory_budget", ...). */
 /* 1 less the budget, so that zero is the default */
-static struct { dync__mutex lock; double saved; } dync__aot_budget;
+static struct {
+    dync__mutex lock;
+    double saved;
+} dync__aot_budget;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
 {
     dync__lock(&dync__aot_budget.lock);
@@ -42,9 +48,12 @@ DYNC__FN void dync__options_free(dync__options *o)
 /* What the options ask for, else the compiler, else the library's setting. */
 static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner)
 {
-    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all, all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
-    return (dync__aot_how){.save_all = save_all, .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget_now()};
+    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all,
+         all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
+    return (dync__aot_how){.save_all = save_all,
+                           .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = o->memory_budget >= 0 ? o->memory_budget
+                                                           : dync__aot_budget_now()};
 }
 
 /* ---- the code -------------------------------------------------------------------------------- */
@@ -70,7 +79,8 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
-/* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
+/* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share
+ * memory in another way, or no memory. */
 DYNC__RARE static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
 {
     dync__tensor *x = in[a->from];
@@ -88,7 +98,8 @@ static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base)
     return false;
 }
 
-DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
+DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
+                                        dync__tensor *const *actual)
 {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
@@ -96,7 +107,9 @@ DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor 
             if (in[i] != in[a->same_as]) return false;
         } else if (a->group >= 0) {
             const dync__tensor *base = actual[a->group];
-            if (!base || base->storage != in[i]->storage || !dync__layout_equal(&in[i]->lay, &a->lay)) return false;
+            if (!base || base->storage != in[i]->storage ||
+                !dync__layout_equal(&in[i]->lay, &a->lay))
+                return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
             if (on_base && dync__aot_views(in[i], base) == a->apart) return false;
             if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
@@ -118,7 +131,8 @@ static void dync__aot_inputs_end(const dync__aot_graphs *g, dync__aot_inputs *x)
 }
 
 /* *plain: the inputs share memory in another way than the examples did. */
-static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tensor *const *in, dync__aot_inputs *x, bool *plain)
+static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tensor *const *in,
+                                          dync__aot_inputs *x, bool *plain)
 {
     int k = 0;
     x->room = 2 * g->actual.n;
@@ -137,12 +151,13 @@ static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tenso
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out)
+static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual,
+                                        dync__tensor *const *fw_out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
-        if (!fw_out[i]) {                /* written where it belongs */
+        if (!fw_out[i]) { /* written where it belongs */
             actual[g->mutated.at[i].input]->storage->version++;
             continue;
         }
@@ -156,15 +171,18 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     return status;
 }
 
-/* Values that lie on the memory of something else take its place in fw_out; others are no views, however they were made. */
-static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor **fw_out)
+/* Values that lie on the memory of something else take its place in fw_out; others are no views,
+ * however they were made. */
+static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual,
+                                          dync__tensor **fw_out)
 {
     for (int k = 0; k < g->value.n; k++) {
         const dync__aot_value *v = &g->value.at[k];
         dync__tensor **value = &fw_out[g->mutated.n + k];
         if (v->over == DYNC__AOT_OWN && *value) dync__grad_meta_no_view(*value);
         if (v->over == DYNC__AOT_OWN || !*value) continue;
-        const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index] : fw_out[g->mutated.n + v->index];
+        const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index]
+                                                                 : fw_out[g->mutated.n + v->index];
         if (!on) continue;
         dync__layout lay = v->lay;
         lay.offset += on->lay.offset;
@@ -180,24 +198,31 @@ static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dy
 {
     dync__layout lay = o->lay;
     lay.offset += base->lay.offset;
-    if (o->mode == DYNC__AOT_DETACHED) return (*out = dync__tensor_alias(base, base->dtype, &lay)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (o->mode == DYNC__AOT_DETACHED)
+        return (*out = dync__tensor_alias(base, base->dtype, &lay)) ? DYNC_OK : DYNC_ERR_MEMORY;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = o->mode == DYNC__AOT_NO_GRAD;
-    dync__arg args[4] = {dync__arg_t(base), dync__arg_dims(lay.ndim, lay.shape), dync__arg_dims(lay.ndim, lay.stride), dync__arg_i(lay.offset)};
+    dync__arg args[4] = {dync__arg_t(base), dync__arg_dims(lay.ndim, lay.shape),
+                         dync__arg_dims(lay.ndim, lay.stride), dync__arg_i(lay.offset)};
     dync_status status = dync__op_run(DYNC__OP_as_strided, 4, args, out);
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
 
-static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out, dync__tensor **out)
+static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual,
+                                    dync__tensor *const *fw_out, dync__tensor **out)
 {
     for (int i = 0; i < g->out.n; i++) {
         const dync__aot_out *o = &g->out.at[i];
         bool of_input = o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VIEW_OF_INPUT;
-        dync__tensor *t = o->same_as >= 0 ? out[o->same_as] : of_input ? actual[o->index] : fw_out[g->mutated.n + o->index];
-        if (!t) continue;                /* narrowed away */
-        if (o->same_as >= 0 || o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VALUE) dync__ref(out[i] = t);
-        else DYNC__TRY(dync__aot_view(t, o, &out[i]));
+        dync__tensor *t = o->same_as >= 0 ? out[o->same_as]
+                          : of_input      ? actual[o->index]
+                                          : fw_out[g->mutated.n + o->index];
+        if (!t) continue; /* narrowed away */
+        if (o->same_as >= 0 || o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VALUE)
+            dync__ref(out[i] = t);
+        else
+            DYNC__TRY(dync__aot_view(t, o, &out[i]));
     }
     return DYNC_OK;
 }
@@ -214,10 +239,12 @@ static dync_status dync__aot_own(dync__tensor **t)
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
-static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out)
+static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual,
+                                  dync__tensor *const *passed, dync__tensor **out)
 {
     const dync__aot_graphs *g = &c->g;
-    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
+    dync__tensor *few[DYNC__FEW],
+        **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
     if (!fw_out) return DYNC_ERR_MEMORY;
     memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
     if (g->seeds_before) dync__tls.rng_seed = (uint64_t)g->seed_before, dync__tls.rng_offset = 0;
@@ -229,7 +256,9 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
     bool grad_off = dync__tls.grad_enabled_off;
     if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
-    if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);
+    if (status == DYNC_OK && g->training)
+        status = dync__aot_attach(c, g->actual.n, actual, fw_out,
+                                  fw_out + g->mutated.n + g->value.n, random);
     dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
@@ -238,22 +267,26 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     return status;
 }
 
-static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                       dync__tensor **out)
 {
     return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
-static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                 dync__tensor **out)
 {
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
     if (n_in != g->n_inputs || n_out != g->out.n)
-        return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
+        return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs,
+                          n_in);
     if (g->plain_inputs) return dync__aot_call(c, in, in, out);
     dync__aot_inputs x;
     bool plain;
     DYNC__TRY(dync__aot_inputs_begin(g, in, &x, &plain));
-    dync_status status = plain ? dync__aot_run_plain(state, n_in, in, n_out, out) : dync__aot_call(c, x.actual, x.passed, out);
+    dync_status status = plain ? dync__aot_run_plain(state, n_in, in, n_out, out)
+                               : dync__aot_call(c, x.actual, x.passed, out);
     dync__aot_inputs_end(g, &x);
     return status;
 }
@@ -262,10 +295,13 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
 DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
 {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in,
+                                                      dync__tensor *const *in, int n_out,
+                                                      dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
@@ -273,7 +309,8 @@ DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in, 
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
     dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
     if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
-        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d", dync__arg_count_tensors(&result), n_out);
+        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d",
+                            dync__arg_count_tensors(&result), n_out);
         dync__arg_release(&result);
     }
     int k = 0;
@@ -282,7 +319,9 @@ DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in, 
     return status;
 }
 
-DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
+                                                        dync__tensor *const *in, int n_out,
+                                                        dync__tensor **out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -291,7 +330,9 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, d
     return status;
 }
 DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward,
+                                                      const dync__options *options,
+                                                      dync__inner *out)
 {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
@@ -310,15 +351,18 @@ DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
     if (c->plain || g->training || !c->fw.narrow) return DYNC_OK;
-    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1), *value = fw_used ? fw_used + g->mutated.n : NULL;
+    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1),
+         *value = fw_used ? fw_used + g->mutated.n : NULL;
     if (!fw_used) return DYNC_ERR_MEMORY;
     memset(fw_used, true, (size_t)g->mutated.n);
     for (int i = 0; i < g->out.n; i++) {
         const dync__aot_out *o = &g->out.at[g->out.at[i].same_as >= 0 ? g->out.at[i].same_as : i];
-        if (used[i] && (o->kind == DYNC__AOT_VALUE || o->kind == DYNC__AOT_VIEW_OF_VALUE)) value[o->index] = true;
+        if (used[i] && (o->kind == DYNC__AOT_VALUE || o->kind == DYNC__AOT_VIEW_OF_VALUE))
+            value[o->index] = true;
     }
     for (int k = g->value.n - 1; k >= 0; k--)
-        if (value[k] && g->value.at[k].over == DYNC__AOT_OVER_VALUE) value[g->value.at[k].index] = true;
+        if (value[k] && g->value.at[k].over == DYNC__AOT_OVER_VALUE)
+            value[g->value.at[k].index] = true;
     dync_status status = c->fw.narrow(c->fw.state, fw_used);
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
@@ -327,15 +371,18 @@ DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
 DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
+        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i)
+            return true;
     return false;
 }
 
-/* A second derivative runs the forward program again, which has lost where the function held gradients back. */
+/* A second derivative runs the forward program again, which has lost where the function held
+ * gradients back. */
 DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach) return true;
+        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach)
+            return true;
     return false;
 }
 
@@ -347,7 +394,8 @@ DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g)
         if (!graph || !(dync__log_on(stage) || dync__log_on(DYNC__LOG_aot))) continue;
         dync__str s = {0};
         dync__graph_print_c(&s, graph);
-        dync__log_text(dync__log_on(stage) ? stage : DYNC__LOG_aot, side ? "backward" : "forward", dync__str_get(&s));
+        dync__log_text(dync__log_on(stage) ? stage : DYNC__LOG_aot, side ? "backward" : "forward",
+                       dync__str_get(&s));
         dync__str_free(&s);
     }
 }
@@ -356,8 +404,12 @@ DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g)
 DYNC__RARE static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
 {
     if (!g->bw) return;
-    dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
-                   (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+    dync__str_addf(
+        s,
+        "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed "
+        "again: %lld bytes",
+        g->n_saved, (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed,
+        (long long)g->recomputed_bytes);
 }
 DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
 {
@@ -371,7 +423,8 @@ DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
 }
 
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
-DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples, dync__str *out)
+DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples,
+                                         dync__str *out)
 {
     dync__aot_graphs g;
     dync__aot_how how = {.budget = dync__aot_budget_now()};
@@ -385,22 +438,30 @@ DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *e
     }
     (void)dync__error_guard_end(&guard);
 }
-DYNC__DATA void (*dync__explain_memory)(dync__graph *, const dync_value *, dync__str *) = dync__aot_explain;
+DYNC__DATA void (*dync__explain_memory)(dync__graph *, const dync_value *,
+                                        dync__str *) = dync__aot_explain;
 
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
-    bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before && !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before &&
+                !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
     for (int i = 0; same && i < g->out.n; i++)
-        same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
+        same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i &&
+               g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner,
+                                                        dync__graph *g, bool is_backward,
+                                                        const dync__options *options,
+                                                        dync__inner *out)
 {
-    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
-    return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
+    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *,
+                        dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    return hook ? hook(inner, g, is_backward, options, out)
+                : inner->compile(inner->user, g, is_backward, options, out);
 }
 
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
@@ -417,7 +478,9 @@ DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 }
 
 /* Those of its sides that are not compiled yet. */
-DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner)
+DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c,
+                                                     const dync__options *options,
+                                                     const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
@@ -434,8 +497,11 @@ DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dy
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
-        if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
-    if (dync__aot_is_forward(c) && c->fw.run_into) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+        if (!c->part[i].run.run)
+            DYNC__TRY(
+                dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
+    if (dync__aot_is_forward(c) && c->fw.run_into)
+        c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
 
@@ -453,22 +519,29 @@ DYNC__RARE static dync__aot_code *dync__aot_code_new(dync__graph *graph)
     return c;
 }
 
-DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const dync__options *options, const dync__inner_compiler *inner, const char **why)
+DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
+                                                   const dync__options *options,
+                                                   const dync__inner_compiler *inner,
+                                                   const char **why)
 {
     dync__aot_how how = dync__aot_how_of(options, inner);
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) &&
+                    dync__aot_wants_grad(c->graph, examples);
     if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
-    if (cut) *why = "a second derivative is asked for of a function that detaches or switches "
-                    "gradients off";
-    dync_status status = cut ? DYNC_ERR_UNSUPPORTED : dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
+    if (cut)
+        *why = "a second derivative is asked for of a function that detaches or switches "
+               "gradients off";
+    dync_status status = cut ? DYNC_ERR_UNSUPPORTED
+                             : dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;
 }
 
-DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out)
+DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status,
+                                                 dync_callable *out)
 {
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
@@ -482,21 +555,32 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user)
+DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph,
+                                                      const dync_value *examples, int n,
+                                                      const dync__options *options,
+                                                      dync_callable *out, void *user)
 {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options,
-                                       const dync__inner_compiler *inner, dync_callable *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples,
+                                                  int n, const dync__options *options,
+                                                  const dync__inner_compiler *inner,
+                                                  dync_callable *out)
 {
-    if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
-    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
+    if (dync__graph_takes_lists(graph))
+        return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized,
+                                    (void *)(uintptr_t)inner, out);
+    if (graph->syms)
+        return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized,
+                                   (void *)(uintptr_t)inner, inner, out);
     dync__aot_code *c = dync__aot_code_new(graph);
     const char *why = NULL;
     dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (c && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (c) c->graph = dync__graph_ref(graph);
+    if (c && dync__graph_has_numbers(graph))
+        status = dync__graph_numbers(graph, &c->graph);
+    else if (c)
+        c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
@@ -513,38 +597,48 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 {
     dync__aot_graphs *g = &c->g;
-    for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
+    for (int i = 0; i < g->actual.n;
+         i++) /* memory that inputs share is described by the sizes of one call */
         if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
-    if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t))) return DYNC_ERR_MEMORY;
+    if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t)))
+        return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
-/* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
-DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner)
+/* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph
+ * that has none. */
+DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__options *options,
+                                                 const dync__inner_compiler *inner)
 {
     dync__symtab *syms = dync__tls.syms;
     dync_status status = DYNC_OK;
     dync__tls.syms = NULL;
-    if (inner->symbolic) status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
+    if (inner->symbolic)
+        status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
     else if (!c->g.bw && inner->compile != dync__inner_interpret) {
         status = dync__aot_tell_over(&c->g);
         if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
     }
     for (int i = 0; inner->symbolic && i < c->n_parts && status == DYNC_OK; i++)
-        if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw)) status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
+        if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw))
+            status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
     dync__tls.syms = syms;
     return status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
-                                    const dync__inner_compiler *inner, dync__aot_code **out)
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor *const *in,
+                                               const dync_value *examples,
+                                               const dync__options *options,
+                                               const dync__inner_compiler *inner,
+                                               dync__aot_code **out)
 {
     int64_t value[DYNC__SIZED_SYMBOLS];
     bool known[DYNC__SIZED_SYMBOLS];
     dync__graph_bind(graph, in, value, known);
     for (int i = 0; i < graph->syms->symbol.n; i++)
-        if (!known[i]) value[i] = dync__symtab_find(graph->syms, graph->syms->symbol.at[i].token)->hint;
+        if (!known[i])
+            value[i] = dync__symtab_find(graph->syms, graph->syms->symbol.at[i].token)->hint;
     dync__aot_code *c = dync__aot_code_new(graph);
     dync__symtab *t = dync__symtab_copy(graph->syms, value), *before = dync__tls.syms;
     const char *why = NULL;
@@ -555,8 +649,10 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     dync__tls.syms = t;
     /* what is found from here on is what instances must fit */
     if (t) t->guard.n = 0;
-    if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (status == DYNC_OK) c->graph = dync__graph_ref(graph);
+    if (status == DYNC_OK && dync__graph_has_numbers(graph))
+        status = dync__graph_numbers(graph, &c->graph);
+    else if (status == DYNC_OK)
+        c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_OK) status = dync__form_settle(c, t);
     if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;
@@ -570,8 +666,10 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
         status = dync__form_compile(c, options, inner);
     }
     dync__symtab_free(t);
-    if (status != DYNC_OK) dync__aot_code_unref(c);
-    else *out = c;
+    if (status != DYNC_OK)
+        dync__aot_code_unref(c);
+    else
+        *out = c;
     return status;
 }
 
@@ -580,12 +678,14 @@ static bool dync__form_fits(const dync__symtab *t, const int64_t *value)
     for (int i = 0; i < t->guard.n; i++)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
     for (int i = 0; i < t->symbol.n; i++)
-        if (value[i] && (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high)) return false;
+        if (value[i] && (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high))
+            return false;
     return true;
 }
 
 /* Everything of a form with numbers for its sizes. */
-DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g)
+DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value,
+                                                dync__aot_graphs *g)
 {
     const dync__aot_graphs *f = &form->g;
     bool ok = true;
@@ -597,27 +697,37 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     g->seeds_after = f->seeds_after, g->seed_after = f->seed_after;
     g->n_saved = f->n_saved;
     g->backward_status = f->backward_status;
-    if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error))) return DYNC_ERR_MEMORY;
+    if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error)))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < f->actual.n && ok; i++)
-        if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor) dync__ref(f->actual.at[i].tensor);
+        if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor)
+            dync__ref(f->actual.at[i].tensor);
     for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
-    for (int i = 0; i < f->tangent_of.n && ok; i++) ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
+    for (int i = 0; i < f->tangent_of.n && ok; i++)
+        ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
     for (int i = 0; i < f->broken.n && ok; i++) ok = dync__vec_push(&g->broken, f->broken.at[i]);
     for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
     for (int i = 0; i < f->value.n && ok; i++)
-        ok = dync__vec_push(&g->value, f->value.at[i]) && dync__layout_values(form->syms, value, &g->value.at[i].lay);
-    for (int i = 0; i < f->out.n && ok; i++) ok = dync__vec_push(&g->out, f->out.at[i]) && dync__layout_values(form->syms, value, &g->out.at[i].lay);
+        ok = dync__vec_push(&g->value, f->value.at[i]) &&
+             dync__layout_values(form->syms, value, &g->value.at[i].lay);
+    for (int i = 0; i < f->out.n && ok; i++)
+        ok = dync__vec_push(&g->out, f->out.at[i]) &&
+             dync__layout_values(form->syms, value, &g->out.at[i].lay);
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
         /* only its inputs are counted */
-        if (from && !side && form->tail) *to = dync__graph_ref(from);
-        else if (from) DYNC__TRY(dync__graph_concrete(from, value, to));
+        if (from && !side && form->tail)
+            *to = dync__graph_ref(from);
+        else if (from)
+            DYNC__TRY(dync__graph_concrete(from, value, to));
     }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner, dync_callable *out)
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
+                                       const dync__options *options,
+                                       const dync__inner_compiler *inner, dync_callable *out)
 {
     if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
     dync__aot_code *c = dync__aot_code_new(form->original);
@@ -628,7 +738,8 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     c->double_backward = form->double_backward;
     c->turns_grad_on = form->turns_grad_on;
     /* without its destructor */
-    c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};
+    c->fw =
+        (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};
     c->value = dync__alloc((size_t)form->syms->symbol.n * sizeof *c->value + 1);
     if (c->value) memcpy(c->value, value, (size_t)form->syms->symbol.n * sizeof *c->value);
     dync_status status = c->value ? dync__form_graphs(form, value, &c->g) : DYNC_ERR_MEMORY;

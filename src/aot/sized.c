@@ -1,35 +1,40 @@
-/* aot/sized.c: a compiled graph of symbolic sizes, for compilers that want numbers: one instance for each set of sizes that is called, made
- * when it is first met and kept while it is among the last ones used. After runtime.c.
+/* aot/sized.c: a compiled graph of symbolic sizes, for compilers that want numbers: one instance
+ * for each set of sizes that is called, made when it is first met and kept while it is among the
+ * last ones used. After runtime.c.
  *
- * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
- * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
+ * The symbolic graph was captured and handed over once; making an instance is no compile that
+ * anybody counts: numbers take the place of the symbols and the graph goes through the usual
+ * stages. Instances are counted by reference: one that leaves the list may still run. */
 #include "../dync.in.h"
 #include "code.h"
 
 enum { DYNC__SIZED_KEPT = 64 };
 typedef struct dync__instance {
-    struct dync__instance *next;         /* the one used last first */
-    int32_t refs;                        /* the list, and calls in flight */
+    struct dync__instance *next; /* the one used last first */
+    int32_t refs;                /* the list, and calls in flight */
     dync_callable code;
     dync__graph *graph;
     int64_t *key;
 } dync__instance;
 /* token: of that size; the symbol itself where it is bare */
-typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;
+typedef struct dync__sized_symbol {
+    int symbol, input, dim;
+    int64_t token;
+} dync__sized_symbol;
 typedef struct dync__sized {
-    dync__raw_state head;                /* first: what dync__raw_run reads */
-    dync__mutex lock;                    /* the list */
+    dync__raw_state head; /* first: what dync__raw_run reads */
+    dync__mutex lock;     /* the list */
     dync__instance *first;
     int n_kept, n_symbols;
-    dync__sized_symbol *symbol;          /* in an order in which each can be solved */
+    dync__sized_symbol *symbol; /* in an order in which each can be solved */
     dync__graph *graph;
     dync__options options;
     dync__graph_compiler compile;
     void *user;
     const dync__inner_compiler *inner;
-    dync__aot_code *form;                /* the graph traced for all sizes; NULL: each set by itself */
-    bool double_backward;                /* as the function was compiled */
-    bool *used;                          /* narrowed to these outputs; NULL: all */
+    dync__aot_code *form; /* the graph traced for all sizes; NULL: each set by itself */
+    bool double_backward; /* as the function was compiled */
+    bool *used;           /* narrowed to these outputs; NULL: all */
 } dync__sized;
 
 /* ---- instances ------------------------------------------------------------------------------- */
@@ -60,7 +65,8 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
     return x;
 }
 
-/* Another thread may have made the same meanwhile: then there are two for a while, which does no harm. */
+/* Another thread may have made the same meanwhile: then there are two for a while, which does no
+ * harm. */
 DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
@@ -79,7 +85,9 @@ DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 }
 
 /* As if no trace were open: this happens inside calls. */
-DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples)
+DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x,
+                                                     const int64_t *value,
+                                                     const dync_value *examples)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
@@ -87,13 +95,18 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
     dync__tls.double_backward = s->double_backward;
     dync__tls.compiling = false;
     dync__tls.syms = NULL;
-    dync_status status = s->form ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
+    dync_status status = s->form
+                             ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code)
+                             : DYNC_ERR_UNSUPPORTED;
     if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
         status = dync__graph_concrete(s->graph, value, &x->graph);
-        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
+        if (status == DYNC_OK)
+            status =
+                s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
     }
     dync__lock(&s->lock);
-    if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
+    if (status == DYNC_OK && s->used && x->code.narrow)
+        status = x->code.narrow(x->code.state, s->used);
     dync__unlock(&s->lock);
     dync__tls.syms = syms;
     dync__tls.compiling = compiling;
@@ -103,19 +116,22 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
     return status;
 }
 
-DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
+DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key,
+                                                  dync__tensor *const *in, dync__instance **out)
 {
     int n = s->graph->n_inputs;
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
     int64_t *value = dync__calloc((size_t)s->graph->syms->symbol.n * sizeof *value);
     dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
     dync__instance *x = dync__calloc(sizeof *x);
-    dync_status status = value && examples && x && (x->key = dync__alloc(bytes)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = value && examples && x && (x->key = dync__alloc(bytes)) ? DYNC_OK
+                                                                                 : DYNC_ERR_MEMORY;
     if (x) x->refs = 2;
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
-        for (int i = 0; i < n; i++) examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
+        for (int i = 0; i < n; i++)
+            examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
         status = dync__instance_compile(s, x, value, examples);
     }
     dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
@@ -133,14 +149,18 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
-static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                   dync__tensor **out)
 {
     dync__sized *s = state;
     int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
-    int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values), s->graph->syms->symbol.n, sizeof *value);
+    int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values),
+                                                s->graph->syms->symbol.n, sizeof *value);
     bool known[DYNC__SIZED_SYMBOLS] = {false};
     dync_status status = key && value ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (n_in != s->graph->n_inputs) status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", s->graph->n_inputs, n_in);
+    if (n_in != s->graph->n_inputs)
+        status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d",
+                            s->graph->n_inputs, n_in);
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) {
         const dync__sized_symbol *y = &s->symbol[i];
         int64_t size = in[y->input]->lay.shape[y->dim];
@@ -197,27 +217,36 @@ static dync_status dync__sized_bindings(dync__sized *s)
     const dync__graph *g = s->graph;
     int64_t value[DYNC__SIZED_SYMBOLS] = {0};
     bool known[DYNC__SIZED_SYMBOLS] = {false};
-    if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
-    if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol))) return DYNC_ERR_MEMORY;
+    if (g->syms->symbol.n > DYNC__COUNT_OF(known))
+        return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
+    if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol)))
+        return DYNC_ERR_MEMORY;
     for (bool more = true, bare = true; more; bare = false) {
         more = bare;
         for (int i = 0; i < g->n_inputs; i++)
             for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++) {
                 bool before[DYNC__SIZED_SYMBOLS];
                 int64_t token = g->node.at[i]->info[0].lay.shape[d];
-                const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token) : NULL;
+                const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token)
+                                                               : NULL;
                 memcpy(before, known, sizeof before);
-                if (!e || (bare && e->kind != -1) || !dync__symtab_solve(g->syms, token, 0, value, known)) continue;
+                if (!e || (bare && e->kind != -1) ||
+                    !dync__symtab_solve(g->syms, token, 0, value, known))
+                    continue;
                 more = true;
                 for (int k = 0; k < g->syms->symbol.n; k++)
-                    if (known[k] != before[k]) s->symbol[s->n_symbols++] = (dync__sized_symbol){k, i, d, token};
+                    if (known[k] != before[k])
+                        s->symbol[s->n_symbols++] = (dync__sized_symbol){k, i, d, token};
             }
     }
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
-                                         void *user, const dync__inner_compiler *inner, dync_callable *out)
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dync_value *examples,
+                                                    int n, const dync__options *options,
+                                                    dync__graph_compiler compile, void *user,
+                                                    const dync__inner_compiler *inner,
+                                                    dync_callable *out)
 {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
@@ -238,15 +267,19 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);
     for (int i = 0; given && i < n && status == DYNC_OK; i++)
-        if (graph->node.at[i]->has_info && (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
+        if (graph->node.at[i]->has_info &&
+            (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
-        else if (!graph->node.at[i]->has_info) in[i] = NULL;
+        else if (!graph->node.at[i]->has_info)
+            in[i] = NULL;
     /* of the example's sizes: what cannot be compiled says so now */
     if (status == DYNC_OK && given) {
         int64_t key[DYNC__SIZED_SYMBOLS], value[DYNC__SIZED_SYMBOLS];
         dync__instance *x = NULL;
         bool known[DYNC__SIZED_SYMBOLS];
-        if (inner && dync__aot_form(graph, in, examples, options, inner, &s->form) == DYNC_ERR_MEMORY) status = DYNC_ERR_MEMORY;
+        if (inner &&
+            dync__aot_form(graph, in, examples, options, inner, &s->form) == DYNC_ERR_MEMORY)
+            status = DYNC_ERR_MEMORY;
         dync__graph_bind(graph, in, value, known);
         for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
         if (status == DYNC_OK) status = dync__instance_make(s, key, in, &x);

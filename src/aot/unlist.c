@@ -1,14 +1,21 @@
-/* aot/unlist.c: a graph that takes lists of tensors (that of compiled autograd), for the compilers behind: every item that the graph takes out
- * of a list is an input of its own. Before functionalize.c. */
+/* aot/unlist.c: a graph that takes lists of tensors (that of compiled autograd), for the compilers
+ * behind: every item that the graph takes out of a list is an input of its own. Before
+ * functionalize.c. */
 #include "../dync.in.h"
 #include "aot.h"
 
 /* Where each input of the graph comes from: item -1: the whole value. */
-typedef struct dync__unlisted { dync_callable code; dync__graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
+typedef struct dync__unlisted {
+    dync_callable code;
+    dync__graph *graph;
+    size_t bytes;
+    int n, *input, *item;
+} dync__unlisted;
 
 static bool dync__is_list_input(const dync__node *n)
 {
-    return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
+    return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym &&
+           !dync__arg_is_number(&n->scalar);
 }
 
 DYNC__FN bool dync__graph_takes_lists(const dync__graph *g)
@@ -20,7 +27,8 @@ DYNC__FN bool dync__graph_takes_lists(const dync__graph *g)
 
 static bool dync__is_list_item(const dync__node *n)
 {
-    return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
+    return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER &&
+           dync__is_list_input(n->args[0].as.node);
 }
 
 static dync__node *dync__unlist_map(void *user, dync__node *old)
@@ -44,7 +52,9 @@ static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u)
             u->item[u->n++] = item ? (int)n->args[1].as.i : -1;
             n->mark = dync__graph_copy_placeholder(g, n, n->name);
         } else if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) ||
+                !dync__graph_output(g, &result))
+                return DYNC_ERR_MEMORY;
             break;
         } else {
             n->mark = dync__graph_copy_call(g, n, dync__unlist_map, NULL);
@@ -55,12 +65,17 @@ static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u)
     return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs, dync_value *out)
+static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs,
+                                       dync_value *out)
 {
     for (int i = 0; i < u->n; i++) {
-        if (u->input[i] >= nargs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes more than %d arguments", nargs);
+        if (u->input[i] >= nargs)
+            return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes more than %d arguments",
+                              nargs);
         dync_value v = args[u->input[i]];
-        if (u->item[i] >= 0 && dync_len(v) <= u->item[i]) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes a list of more than %d tensors", u->item[i]);
+        if (u->item[i] >= 0 && dync_len(v) <= u->item[i])
+            return dync__fail(DYNC_ERR_VALUE,
+                              "a compiled graph takes a list of more than %d tensors", u->item[i]);
         out[i] = u->item[i] >= 0 ? dync_at(v, u->item[i]) : v;
     }
     return DYNC_OK;
@@ -70,7 +85,8 @@ static dync_value dync__unlist_run(void *state, const dync_value *args, int narg
 {
     const dync__unlisted *u = state;
     dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in), r = DYNC_NONE;
-    if (in && dync__unlist_values(u, args, nargs, in) == DYNC_OK) r = u->code.run(u->code.state, in, u->n);
+    if (in && dync__unlist_values(u, args, nargs, in) == DYNC_OK)
+        r = u->code.run(u->code.state, in, u->n);
     dync__room_end(in, few, u->n, sizeof *in);
     return r;
 }
@@ -89,7 +105,9 @@ static dync_status dync__unlist_narrow(void *state, const bool *used)
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n,
+                                          const dync__options *options,
+                                          dync__graph_compiler compile, void *user,
                                           dync_callable *out)
 {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);

@@ -11,12 +11,13 @@
  *   DYNC_NO_F64           for targets without a usable double
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
  *   DYNC_SMALL            all of the above that a microcontroller can miss
- *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is never asserted on)
- *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
+ *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
+ * never asserted on) DYNC_MAX_DIMS         most dimensions of a tensor, 8
  *
- * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without feature macros.
- * C++: functions are extern "C"; overloads take the place of _Generic. C++20 has the option macros (options in the order of their
- * struct); C++17 takes the same options as a plain struct: dync_make o = {}; o.shape = dync_shape(2, 3); dync_zeros(o). */
+ * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard
+ * headers and without feature macros. C++: functions are extern "C"; overloads take the place of
+ * _Generic. C++20 has the option macros (options in the order of their struct); C++17 takes the
+ * same options as a plain struct: dync_make o = {}; o.shape = dync_shape(2, 3); dync_zeros(o). */
 #if defined(DYNC_SMALL)
 #ifndef DYNC_NO_JIT
 #define DYNC_NO_JIT
@@ -63,11 +64,14 @@
 #endif
 #endif
 #if defined(__GNUC__)
-#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))   /* fn(&variable) when the variable's block is left, by whatever way */
+#define DYNC__CLEANUP(fn) \
+    __attribute__((       \
+        cleanup(fn))) /* fn(&variable) when the variable's block is left, by whatever way */
 #else
 #define DYNC__CLEANUP(fn)
 #endif
-/* What the compiler knows: the bytes from p to the end of the object it points into, 0 where it does not know them. */
+/* What the compiler knows: the bytes from p to the end of the object it points into, 0 where it
+ * does not know them. */
 #if defined(__GNUC__)
 #define DYNC_ALWAYS_INLINE __attribute__((always_inline)) static inline
 #define DYNC_OBJECT_SIZE(p) (__builtin_object_size(p, 0) + 1 > 1 ? __builtin_object_size(p, 0) : 0)
@@ -81,22 +85,29 @@
 #else
 #define DYNC_LITERAL(type) (type)
 #endif
-/* After an option in a struct: default zero in C++ too, so that -Wextra has nothing to say about options left out. */
+/* After an option in a struct: default zero in C++ too, so that -Wextra has nothing to say about
+ * options left out. */
 #if defined(__cplusplus)
 #define DYNC__ZERO = {}
 #else
 #define DYNC__ZERO
 #endif
 /* True where .name = value may be used in a call: C, and C++ from C++20. */
-#if !defined(__cplusplus) || __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#if !defined(__cplusplus) || __cplusplus >= 202002L || \
+    (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
 #define DYNC__DESIGNATORS 1
 #else
 #define DYNC__DESIGNATORS 0
 #endif
 #define DYNC_VERSION "0.1.0"
 
-/* Where in the user's source a call stands: macros of functions that can fail pass DYNC_HERE on, to the function name_at. */
-typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
+/* Where in the user's source a call stands: macros of functions that can fail pass DYNC_HERE on, to
+ * the function name_at. */
+typedef struct dync_loc {
+    const char *file;
+    int line;
+    const char *func;
+} dync_loc;
 #define DYNC_NOWHERE (DYNC_LITERAL(dync_loc){0, 0, 0})
 #if defined(DYNC_NO_LOCATION)
 #define DYNC__HERE DYNC_NOWHERE
@@ -109,20 +120,47 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #define DYNC_MAX_DIMS 8
 #endif
 /* ---- variadic helpers ------------------------------------------------------------------------ */
-#define DYNC_COUNT(...) DYNC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define DYNC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, ...) r
-#define DYNC_ONE_OR_MORE(...) DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, 1, 0)
+#define DYNC_COUNT(...)                                                                          \
+    DYNC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, \
+                15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define DYNC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,   \
+                    a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, \
+                    ...)                                                                          \
+    r
+#define DYNC_ONE_OR_MORE(...)                                                                     \
+    DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, \
+                N, N, N, N, N, N, N, N, 1, 0)
 /* DYNC_TAKES_2(ok, other, a, b): ok where there are two arguments, else other. */
-#define DYNC_TAKES_1(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, 0)
-#define DYNC_TAKES_2(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, 0)
-#define DYNC_TAKES_3(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, 0)
-#define DYNC_TAKES_4(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, 0)
-#define DYNC_TAKES_5(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, 0)
-#define DYNC_TAKES_6(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, 0)
-#define DYNC_TAKES_7(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, 0)
-#define DYNC_TAKES_8(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, 0)
-#define DYNC_TAKES_9(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, 0)
-#define DYNC_TAKES_10(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_1(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, o, o, o, o, o, k, 0)
+#define DYNC_TAKES_2(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, o, o, o, o, k, o, 0)
+#define DYNC_TAKES_3(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, o, o, o, k, o, o, 0)
+#define DYNC_TAKES_4(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, o, o, k, o, o, o, 0)
+#define DYNC_TAKES_5(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, o, k, o, o, o, o, 0)
+#define DYNC_TAKES_6(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, o, k, o, o, o, o, o, 0)
+#define DYNC_TAKES_7(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, o, k, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_8(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                o, k, o, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_9(k, o, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \
+                k, o, o, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_10(k, o, ...)                                                                  \
+    DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, \
+                o, o, o, o, o, o, o, o, o, 0)
 #define DYNC_CAT(a, b) DYNC_CAT_(a, b)
 #define DYNC_CAT_(a, b) a##b
 #define DYNC_FIRST_TEXT(first, ...) #first

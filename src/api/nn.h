@@ -1,7 +1,8 @@
 /* ---- modules
- * A module owns its parameters, buffers and children. One made by the user is released by dync_module_free; a child belongs to its
- * parent. Names may be dotted paths: "encoder.0.weight". Unless said otherwise: errors DYNC_ERR_VALUE (NULL, unknown name),
- * DYNC_ERR_MEMORY; thread not while running. */
+ * A module owns its parameters, buffers and children. One made by the user is released by
+ * dync_module_free; a child belongs to its parent. Names may be dotted paths: "encoder.0.weight".
+ * Unless said otherwise: errors DYNC_ERR_VALUE (NULL, unknown name), DYNC_ERR_MEMORY; thread not
+ * while running. */
 
 /* The modules at hand, with PyTorch's initial values and names of parameters.
  *   sizes   >= 1; stride >= 1, padding >= 0
@@ -10,7 +11,8 @@
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias);
 DYNC_API dync_module *dync_nn_relu(void);
 DYNC_API dync_module *dync_nn_sigmoid(void);
-DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding,
+                                     bool bias);
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features);
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional);
 
@@ -18,38 +20,43 @@ DYNC_API dync_module *dync_nn_tanh(void);
 DYNC_API dync_module *dync_nn_gelu(void);
 DYNC_API dync_module *dync_nn_silu(void);
 DYNC_API dync_module *dync_nn_softmax(int dim);
-DYNC_API dync_module *dync_nn_flatten(void);                       /* all dims but the first */
+DYNC_API dync_module *dync_nn_flatten(void); /* all dims but the first */
 /* 0 <= p <= 1; does something in training mode only */
 DYNC_API dync_module *dync_nn_dropout(double p);
-DYNC_API dync_module *dync_nn_layer_norm(int64_t features);        /* over the last dim */
+DYNC_API dync_module *dync_nn_layer_norm(int64_t features); /* over the last dim */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
 DYNC_API dync_module *dync_nn_identity(void);
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope);
-DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
-DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding,
+                                     bool bias);
+DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride,
+                                               int padding, bool bias);
 /* channels: a multiple of groups */
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);
-DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
-/* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
- * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh.
- *   thread  any */
+DYNC_API dync_module *dync_nn_rms_norm(int64_t features); /* over the last dim */
+/* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a
+ * state [layers * directions, batch, hidden]; they give (out, state). The state is h, or (h, c) of
+ * an LSTM. rnn: with tanh. thread  any */
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
-/* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch, S, features] (DYNC_NONE or left out: the
- * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first.
- *   thread  any */
+/* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch,
+ * S, features] (DYNC_NONE or left out: the query), a mask as scaled_dot_product_attention takes it;
+ * gives [batch, L, features]. PyTorch's with batch_first. thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
-/* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a list, too; children are named "0", "1", "2".
- *   children   taken, also on failure
+/* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a
+ * list, too; children are named "0", "1", "2". children   taken, also on failure
  *   ->         a module; NULL on failure
  *   thread     any */
 #if defined(__cplusplus)
-#define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), dync_pack<dync_module *, DYNC_COUNT(__VA_ARGS__)>{{__VA_ARGS__}}.items)
+#define dync_sequential(...)                    \
+    dync_sequential_of(DYNC_COUNT(__VA_ARGS__), \
+                       dync_pack<dync_module *, DYNC_COUNT(__VA_ARGS__)>{{__VA_ARGS__}}.items)
 #else
-#define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), (dync_module *[]){__VA_ARGS__})
+#define dync_sequential(...) \
+    dync_sequential_of(DYNC_COUNT(__VA_ARGS__), (dync_module *[]){__VA_ARGS__})
 #endif
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children);
 
@@ -62,38 +69,44 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children);
 typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
 
-/* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward, "a, b, e, f", user).
- *   args    their names, for messages and graphs
- *   thread  any */
+/* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward,
+ * "a, b, e, f", user). args    their names, for messages and graphs thread  any */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
-DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user);
+DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward,
+                                             const char *args, void *user);
 
-/* dync_module_call(m, a, b, 2, 2): runs the module, its compiled form once dync_module_compile was called. dync_forward_call: the same
- * for one tensor.
+/* dync_module_call(m, a, b, 2, 2): runs the module, its compiled form once dync_module_compile was
+ * called. dync_forward_call: the same for one tensor.
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
-#define dync_module_call(m, ...) dync_module_call_named(#m, m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_module_call(m, ...) \
+    dync_module_call_named(#m, m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 /* text: G['text'] in graphs */
-DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at);
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs,
+                                           const dync_value *args, dync_loc at);
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
-DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
+DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args,
+                                               dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
 DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
-DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at);
-#define dync_forward_call(...) dync_forward_call_named(DYNC_FIRST_TEXT(__VA_ARGS__, 0), __VA_ARGS__, DYNC_HERE)
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x,
+                                              dync_loc at);
+#define dync_forward_call(...) \
+    dync_forward_call_named(DYNC_FIRST_TEXT(__VA_ARGS__, 0), __VA_ARGS__, DYNC_HERE)
 
 /* dync_module_user: the pointer given to dync_module_new.
  *   thread  any */
 DYNC_API void *dync_module_user(const dync_module *m);
 
-/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide.
- *   thread  any */
-DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward);
+/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own.
+ * Process-wide. thread  any */
+DYNC_API dync_status dync_module_register_class(const char *class_name,
+                                                dync_forward_values forward);
 
 /* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
  *   ->      a module; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY
- *   thread  any */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered),
+ * DYNC_ERR_MEMORY thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
 
 /* dync_module_child: a child by its path.
@@ -114,9 +127,9 @@ DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dyn
 #define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
-/* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
- *   t       a reference is kept; a parameter becomes a leaf that requires grad
- *   thread  not while running */
+/* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the
+ * module's version is a guard). t       a reference is kept; a parameter becomes a leaf that
+ * requires grad thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
 
@@ -124,8 +137,8 @@ DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tens
  *   thread  any */
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
-/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode.
- *   thread  not while running */
+/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made
+ * in training mode. thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
 /* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
@@ -143,36 +156,37 @@ DYNC_API void dync_module_free(dync_module *m);
  *   thread  any */
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
 
-/* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's included, with its gradient; converts those of floating
- * dtype. The tensors stay the same ones, so that optimizers made before go on; what compiled forms know of them is guarded.
- *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
+/* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's
+ * included, with its gradient; converts those of floating dtype. The tensors stay the same ones, so
+ * that optimizers made before go on; what compiled forms know of them is guarded. errors
+ * DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
  *   thread  not while running */
 DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 
-/* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
- *   notes   a failed load leaves the module as it was
- *   thread  dync_module_save: any; dync_module_load: not while running
- *   thread  dync_module_save: any; dync_module_load: not while running */
+/* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its
+ * metadata as well. errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name
+ * is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE notes   a failed load leaves the module as
+ * it was thread  dync_module_save: any; dync_module_load: not while running thread
+ * dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
 #define dync_module_load(...) dync_module_load_at(__VA_ARGS__, DYNC_HERE)
 
 /* ---- optimizers
- * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an optimizer of every parameter of a module;
- * dync_optim_new takes the parameters one by one. Zero means default:
+ * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an
+ * optimizer of every parameter of a module; dync_optim_new takes the parameters one by one. Zero
+ * means default:
  *
  *   lr             1e-3
  *   momentum       SGD: none
  *   nesterov       SGD: with momentum
- *   weight_decay   SGD, Adam: none, added to the gradient; AdamW: 1e-2 (negative: none), taken from the parameter
- *   beta1, beta2   Adam, AdamW: 0.9, 0.999
- *   eps            Adam, AdamW: 1e-8
- *   ->             released by dync_optim_free; NULL on failure. References to the parameters are kept
- *   errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY
- *   notes          formulas as PyTorch's. Parameters, state and learning rate are tensors written in place, so a step inside a traced
+ *   weight_decay   SGD, Adam: none, added to the gradient; AdamW: 1e-2 (negative: none), taken from
+ * the parameter beta1, beta2   Adam, AdamW: 0.9, 0.999 eps            Adam, AdamW: 1e-8
+ *   ->             released by dync_optim_free; NULL on failure. References to the parameters are
+ * kept errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY notes          formulas as PyTorch's.
+ * Parameters, state and learning rate are tensors written in place, so a step inside a traced
  *                  function is part of the captured program. C++17: dync_sgd(net, options)
  *   thread         not while running */
 typedef enum { DYNC_OPTIM_SGD, DYNC_OPTIM_ADAM, DYNC_OPTIM_ADAMW } dync_optim_kind;
@@ -184,20 +198,32 @@ typedef struct dync_optim_options {
     double beta1 DYNC__ZERO;
     double beta2 DYNC__ZERO;
     double eps DYNC__ZERO;
-    int last_ DYNC__ZERO;              /* private: so that a call without options has one */
+    int last_ DYNC__ZERO; /* private: so that a call without options has one */
 } dync_optim_options;
 typedef struct dync_optim dync_optim;
-DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options);
-DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options);
+DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params,
+                                    dync_optim_options options);
+DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m,
+                                   dync_optim_options options);
 #if DYNC__DESIGNATORS
-#define dync_sgd(...)   DYNC__OPTIM(DYNC_OPTIM_SGD, __VA_ARGS__, .last_ = 0)
-#define dync_adam(...)  DYNC__OPTIM(DYNC_OPTIM_ADAM, __VA_ARGS__, .last_ = 0)
+#define dync_sgd(...) DYNC__OPTIM(DYNC_OPTIM_SGD, __VA_ARGS__, .last_ = 0)
+#define dync_adam(...) DYNC__OPTIM(DYNC_OPTIM_ADAM, __VA_ARGS__, .last_ = 0)
 #define dync_adamw(...) DYNC__OPTIM(DYNC_OPTIM_ADAMW, __VA_ARGS__, .last_ = 0)
-#define DYNC__OPTIM(kind, m, ...) dync_optim_of(kind, m, DYNC_LITERAL(dync_optim_options){__VA_ARGS__})
+#define DYNC__OPTIM(kind, m, ...) \
+    dync_optim_of(kind, m, DYNC_LITERAL(dync_optim_options){__VA_ARGS__})
 #else
-inline dync_optim *dync_sgd(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_SGD, m, o); }
-inline dync_optim *dync_adam(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_ADAM, m, o); }
-inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_ADAMW, m, o); }
+inline dync_optim *dync_sgd(dync_module *m, dync_optim_options o = dync_optim_options())
+{
+    return dync_optim_of(DYNC_OPTIM_SGD, m, o);
+}
+inline dync_optim *dync_adam(dync_module *m, dync_optim_options o = dync_optim_options())
+{
+    return dync_optim_of(DYNC_OPTIM_ADAM, m, o);
+}
+inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_options())
+{
+    return dync_optim_of(DYNC_OPTIM_ADAMW, m, o);
+}
 #endif
 
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.

@@ -1,12 +1,16 @@
 /* ---- programs: export, save, load ------------------------------------------------------------ */
 
-/* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes. Its inputs are the tensors among
- * the arguments, in their order, lists flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, marked as changing or not.
+/* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these
+ * shapes and dtypes. Its inputs are the tensors among the arguments, in their order, lists
+ * flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, marked as
+ * changing or not.
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY
  *   thread  any */
-#define dync_export(fn, ...) dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
-DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
+#define dync_export(fn, ...) \
+    dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs,
+                                          const dync_value *args);
 
 /* dync_program_run: runs it.
  *   args    shapes and dtypes as exported; any strides
@@ -15,28 +19,29 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
  *   thread  any */
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
-/* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no malloc and no dync.h, for a
- * microcontroller. dync_program_save_onnx: an ONNX model.
- *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY
- *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is written beside, synced and renamed
- *   thread  any */
+/* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no
+ * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model. errors
+ * DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY notes as
+ * with every file that dync saves, the old one stays until the new one is whole: it is written
+ * beside, synced and renamed thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
 
-/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked. It may come from a stranger: it names public operators and
- * registered ones only, the types of all its values are inferred again, and it stays within dync_limits.
+/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked. It may come
+ * from a stranger: it names public operators and registered ones only, the types of all its values
+ * are inferred again, and it stays within dync_limits.
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
- *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it
- *   thread  any */
+ *   notes   a registered operator is called with what the file says, as far as its schema and its
+ * meta function let it thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
-/* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default. Sizes of files are fixed: they have no symbols.
- *   nodes     values of the graph; 100,000
- *   elements  of any one value, views and what is only expanded included; 2^36
- *   work      scalar operations of one run, estimated from the sizes; 10^15 */
+/* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
+ * Sizes of files are fixed: they have no symbols. nodes     values of the graph; 100,000 elements
+ * of any one value, views and what is only expanded included; 2^36 work      scalar operations of
+ * one run, estimated from the sizes; 10^15 */
 typedef struct dync_limits {
     int64_t nodes, elements, work;
 } dync_limits;
@@ -52,8 +57,8 @@ DYNC_API void dync_program_free(dync_program *program);
 
 /* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
  *   ->      dync_npy_load: owned by the scope; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order
- *   thread  any */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE,
+ * DYNC_ERR_MEMORY notes   saving copies a strided tensor row by row; loading takes either byte
+ * order and either memory order thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
 DYNC_API dync_tensor *dync_npy_load(const char *path);

@@ -1,24 +1,33 @@
 /* ---- tensors --------------------------------------------------------------------------------- */
-typedef struct { int n; int64_t d[DYNC_MAX_DIMS]; } dync_dims;
-/* dync_shape(2, 3): sizes, or dimensions, as an argument. DYNC_SCALAR is the shape of a 0-dim tensor. */
+typedef struct {
+    int n;
+    int64_t d[DYNC_MAX_DIMS];
+} dync_dims;
+/* dync_shape(2, 3): sizes, or dimensions, as an argument. DYNC_SCALAR is the shape of a 0-dim
+ * tensor. */
 #if defined(__cplusplus)
-template <class... T> inline dync_dims dync_shape(T... sizes) { return dync_dims{(int)sizeof...(sizes), {(int64_t)sizes...}}; }
+template <class... T> inline dync_dims dync_shape(T... sizes)
+{
+    return dync_dims{(int)sizeof...(sizes), {(int64_t)sizes...}};
+}
 #else
-#define dync_shape(...) ((dync_dims){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define dync_shape(...) \
+    ((dync_dims){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #endif
 #define DYNC_SCALAR (DYNC_LITERAL(dync_dims){0, {0}})
 
-/* Making tensors: dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, .requires_grad = true), and likewise dync_empty (contents undefined),
- * dync_ones, dync_randn (normal), dync_rand (uniform in [0, 1)) and dync_full(shape, value, ...).
+/* Making tensors: dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, .requires_grad = true), and
+ * likewise dync_empty (contents undefined), dync_ones, dync_randn (normal), dync_rand (uniform in
+ * [0, 1)) and dync_full(shape, value, ...).
  *
  *   shape          sizes >= 0; at most DYNC_MAX_DIMS of them
  *   dtype          default DYNC_F32, for dync_full too
- *   device         default DYNC_CPU; DYNC_META has a shape and no data: what is computed of it, compiled or not, is META
- *   requires_grad  floating dtypes only
- *   name           in printed graphs and error messages; copied
+ *   device         default DYNC_CPU; DYNC_META has a shape and no data: what is computed of it,
+ * compiled or not, is META requires_grad  floating dtypes only name           in printed graphs and
+ * error messages; copied
  *   ->             a new row-major tensor, owned by the scope
- *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes          random ones draw from this thread's generator (dync_manual_seed)
+ *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE,
+ * DYNC_ERR_MEMORY notes          random ones draw from this thread's generator (dync_manual_seed)
  *   thread         any */
 typedef struct dync_make {
     dync_dims shape DYNC__ZERO;
@@ -26,7 +35,7 @@ typedef struct dync_make {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
-    dync_loc at_ DYNC__ZERO;             /* private: the caller's place */
+    dync_loc at_ DYNC__ZERO; /* private: the caller's place */
 } dync_make;
 DYNC_API dync_tensor *dync_empty_opt(dync_make options);
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options);
@@ -35,8 +44,9 @@ DYNC_API dync_tensor *dync_randn_opt(dync_make options);
 DYNC_API dync_tensor *dync_rand_opt(dync_make options);
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
 
-/* Tensors over data of .dtype: dync_from((float[]){1, 2, 3}, dync_shape(3), .requires_grad = true) copies; dync_wrap borrows the
- * caller's memory for as long as any tensor uses it; dync_constant copies and, inside a traced function, is baked into the graph.
+/* Tensors over data of .dtype: dync_from((float[]){1, 2, 3}, dync_shape(3), .requires_grad = true)
+ * copies; dync_wrap borrows the caller's memory for as long as any tensor uses it; dync_constant
+ * copies and, inside a traced function, is baked into the graph.
  *
  *   data           row major, as many elements as the shape has; NULL only where that is none
  *   ->             a new tensor, owned by the scope
@@ -50,13 +60,15 @@ typedef struct dync_make_from {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
-    dync_loc at_ DYNC__ZERO;             /* private */
-    size_t size_ DYNC__ZERO;             /* private: bytes of the object that data points into, where the compiler knows them; else 0 */
+    dync_loc at_ DYNC__ZERO; /* private */
+    size_t size_ DYNC__ZERO; /* private: bytes of the object that data points into, where the
+                                compiler knows them; else 0 */
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
-/* An array that is shorter than shape and dtype say is DYNC_ERR_VALUE where the compiler knows its size (GCC and Clang, optimising). */
+/* An array that is shorter than shape and dtype say is DYNC_ERR_VALUE where the compiler knows its
+ * size (GCC and Clang, optimising). */
 DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 {
     options.size_ = DYNC_OBJECT_SIZE(options.data);
@@ -66,54 +78,69 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 #if defined(__cplusplus)
 #define DYNC_DIMS
 #else
-#define DYNC_DIMS 0 ? DYNC_ALL :         /* in front of a shape: a number there, which would be its .n, is refused */
+#define DYNC_DIMS \
+    0 ? DYNC_ALL: /* in front of a shape: a number there, which would be its .n, is refused */
 #endif
 #if DYNC__DESIGNATORS
-#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_full(shape_, ...) DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)   /* (shape, value) or (shape, value, .dtype = ...) */
-#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
-#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_empty(...) \
+    dync_empty_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_zeros(...) \
+    dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_ones(...) \
+    dync_ones_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_randn(...) \
+    dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_rand(...) \
+    dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_full(shape_, ...)                           \
+    DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))( \
+        shape_, __VA_ARGS__) /* (shape, value) or (shape, value, .dtype = ...) */
+#define DYNC_FULL_1(shape_, value) \
+    dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
+#define DYNC_FULL_N(shape_, value, ...) \
+    dync_full_opt(DYNC_V(value),        \
+                  DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
-#if defined(__cplusplus)     /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
-#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE}
+#if defined(__cplusplus) /* the data and the shape are the two first of the options by name: C++ \
+                            does not mix the forms */
+#define DYNC__FROM(data_, ...) \
+    dync_make_from { .data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE }
 #else
-#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__, .at_ = DYNC_HERE}
+#define DYNC__FROM(...) \
+    (dync_make_from) { .data = __VA_ARGS__, .at_ = DYNC_HERE }
 #endif
 #if DYNC__DESIGNATORS
-#define dync_from(...)     dync_from_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
-#define dync_wrap(...)     dync_wrap_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_from(...) dync_from_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_wrap(...) dync_wrap_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
 #define dync_constant(...) dync_constant_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
 #else
-#define DYNC__MAKERS(name)                                                                       \
-    inline dync_tensor *name(const dync_make &options) { return name##_opt(options); }           \
-    inline dync_tensor *name(const dync_dims &shape)                                             \
-    {                                                                                            \
-        dync_make options = dync_make();                                                         \
-        options.shape = shape;                                                                   \
-        return name##_opt(options);                                                              \
+#define DYNC__MAKERS(name)                                                             \
+    inline dync_tensor *name(const dync_make &options) { return name##_opt(options); } \
+    inline dync_tensor *name(const dync_dims &shape)                                   \
+    {                                                                                  \
+        dync_make options = dync_make();                                               \
+        options.shape = shape;                                                         \
+        return name##_opt(options);                                                    \
     }
-#define DYNC__MAKERS_FROM(name)                                                                  \
-    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_make_from &options)                          \
-    {                                                                                            \
-        return name##_opt(dync_make_sized(options));                                             \
-    }                                                                                            \
-    DYNC_ALWAYS_INLINE dync_tensor *name(const void *data, const dync_dims &shape)               \
-    {                                                                                            \
-        dync_make_from options = dync_make_from();                                               \
-        options.data = data;                                                                     \
-        options.shape = shape;                                                                   \
-        return name##_opt(dync_make_sized(options));                                             \
+#define DYNC__MAKERS_FROM(name)                                                    \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_make_from &options)            \
+    {                                                                              \
+        return name##_opt(dync_make_sized(options));                               \
+    }                                                                              \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const void *data, const dync_dims &shape) \
+    {                                                                              \
+        dync_make_from options = dync_make_from();                                 \
+        options.data = data;                                                       \
+        options.shape = shape;                                                     \
+        return name##_opt(dync_make_sized(options));                               \
     }
 /* clang-format off */
 DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones)
 DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
 DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync_constant)
-/* clang-format on */
-template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value)
+    /* clang-format on */
+    template <class T>
+    inline dync_tensor *dync_full(const dync_dims &shape, T value)
 {
     dync_make options = dync_make();
     options.shape = shape;
@@ -153,13 +180,13 @@ DYNC_API dync_tensor *dync_arange(double start, double end, double step);
 DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
 #define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
- *   notes   inside a traced function it is part of the program and happens in every call
- *   thread  any */
+/* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same
+ * numbers, on every target. notes   inside a traced function it is part of the program and happens
+ * in every call thread  any */
 DYNC_API void dync_manual_seed(uint64_t seed);
 
-/* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides count elements.
- *   dim     -rank <= dim < rank
+/* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides
+ * count elements. dim     -rank <= dim < rank
  *   ->      -1 (false, DYNC_F32) on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
  *   notes   inside a traced function each is a guard
@@ -176,10 +203,10 @@ DYNC_API dync_dtype dync_type(const dync_tensor *t);
 DYNC_API bool dync_requires_grad(const dync_tensor *t);
 
 /* dync_data: the address of the first element.
- *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an empty tensor or on failure
- *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
- *   notes   inside a traced function a graph break
- *   thread  any */
+ *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an
+ * empty tensor or on failure errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in
+ * dync_make_graph and in operator bodies; DYNC_ERR_DEVICE notes   inside a traced function a graph
+ * break thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
 #define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
@@ -188,8 +215,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   t       exactly one element
  *   ->      NaN on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones
- *   thread  any */
+ *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break
+ * for floating ones thread  any */
 DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
@@ -204,7 +231,8 @@ DYNC_API bool dync_bool(dync_tensor *t);
 DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
 #define dync_bool(t) dync_bool_at(t, DYNC_HERE)
 
-/* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a newline to stdout.
+/* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a
+ * newline to stdout.
  *   ->      dync_str: owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   notes   inside a traced function a graph break, reason "print"
@@ -216,20 +244,21 @@ DYNC_API char *dync_str(dync_tensor *t);
 DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 #define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
- *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
- *   notes   inside a traced function a branch on the outcome
- *   thread  any */
+/* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b|
+ * everywhere; NaN is close to nothing. errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no
+ * broadcast), DYNC_ERR_DTYPE notes   inside a traced function a branch on the outcome thread  any
+ */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
-DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at);
+DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol,
+                               dync_loc at);
 #define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
- *   grad    passes through between floating dtypes
- *   notes   floats are truncated towards zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
+/* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by
+ * the scope. grad    passes through between floating dtypes notes   floats are truncated towards
+ * zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
  *           (smaller integers take the low bits of that). PyTorch leaves these to the processor
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
  *   thread  any */
@@ -240,9 +269,10 @@ DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
 DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync_loc at);
 #define dync_to_device(...) dync_to_device_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of the sizes given, which must add up to
- * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
- * per place of dim, without that dim.
+/* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of
+ * the sizes given, which must add up to the size of dim. dync_chunk: `chunks` pieces of equal size,
+ * the last one maybe smaller, fewer where dim is short. dync_unbind: one piece per place of dim,
+ * without that dim.
  *   ->      a list of views, owned by the scope; none on failure
  *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   thread  any */

@@ -5,29 +5,58 @@ typedef struct dync_tensor dync_tensor;
 typedef struct dync_module dync_module;
 /* a function compiled with guards: what dync_compile returns */
 typedef struct dync_compiled dync_compiled;
-typedef struct dync_graph dync_graph;       /* FX-like graph of one capture */
-typedef struct dync_node dync_node;         /* one line of it; borrowed from the graph */
+typedef struct dync_graph dync_graph; /* FX-like graph of one capture */
+typedef struct dync_node dync_node;   /* one line of it; borrowed from the graph */
 /* a guard-free whole program with its weights: saved, loaded, exported */
 typedef struct dync_program dync_program;
-typedef struct dync_list dync_list;         /* the items of a list value */
+typedef struct dync_list dync_list; /* the items of a list value */
 struct dync_explain_output;
 
-typedef enum { DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL } dync_dtype;
+typedef enum {
+    DYNC_F32,
+    DYNC_F64,
+    DYNC_F16,
+    DYNC_BF16,
+    DYNC_I64,
+    DYNC_I32,
+    DYNC_I16,
+    DYNC_I8,
+    DYNC_U8,
+    DYNC_BOOL
+} dync_dtype;
 typedef enum { DYNC_CPU, DYNC_CUDA, DYNC_META } dync_device;
 #define DYNC_CUDA_AT(index) ((dync_device)(DYNC_CUDA | (index) << 8))
 
 /* ---- values: what goes into and out of compiled functions ------------------------------------ */
-typedef enum { DYNC_KIND_NONE, DYNC_KIND_BOOL, DYNC_KIND_INT, DYNC_KIND_FLOAT, DYNC_KIND_STR, DYNC_KIND_TENSOR,
-               DYNC_KIND_LIST, DYNC_KIND_MODULE, DYNC_KIND_PTR, DYNC_KIND_SYM } dync_kind;
+typedef enum {
+    DYNC_KIND_NONE,
+    DYNC_KIND_BOOL,
+    DYNC_KIND_INT,
+    DYNC_KIND_FLOAT,
+    DYNC_KIND_STR,
+    DYNC_KIND_TENSOR,
+    DYNC_KIND_LIST,
+    DYNC_KIND_MODULE,
+    DYNC_KIND_PTR,
+    DYNC_KIND_SYM
+} dync_kind;
 typedef struct dync_value {
     dync_kind kind;
-    int32_t source;   /* private */
-    union { bool b; int64_t i; double f; const char *s; dync_tensor *t; dync_list *l; dync_module *m; void *p; } as;
+    int32_t source; /* private */
+    union {
+        bool b;
+        int64_t i;
+        double f;
+        const char *s;
+        dync_tensor *t;
+        dync_list *l;
+        dync_module *m;
+        void *p;
+    } as;
 } dync_value;
 
-/* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and strings are borrowed. A pointer
- * value is passed on as it is and never followed.
- *   thread  any */
+/* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and
+ * strings are borrowed. A pointer value is passed on as it is and never followed. thread  any */
 DYNC_API dync_value dync_v_value(dync_value v);
 DYNC_API dync_value dync_v_tensor(dync_tensor *t);
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
@@ -39,7 +68,8 @@ DYNC_API dync_value dync_v_float(double f);
 DYNC_API dync_value dync_v_str(const char *s);
 DYNC_API dync_value dync_v_ptr(void *p);
 
-/* DYNC_V(x): any C expression as a dync_value, so that dync_add(x, 2), dync_sub(1.0, x) and dync_call(f, x, 3, list) all work. */
+/* DYNC_V(x): any C expression as a dync_value, so that dync_add(x, 2), dync_sub(1.0, x) and
+ * dync_call(f, x, 3, list) all work. */
 #if defined(__cplusplus)
 #define DYNC_V(x) dync_v(x)
 inline dync_value dync_v(dync_value v) { return v; }
@@ -61,88 +91,161 @@ inline dync_value dync_v(void *p) { return dync_v_ptr(p); }
 inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #else
 /* Declared for its name, never defined: what the compiler says where a value is none of these. */
-struct dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer { int none; };
+struct dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer {
+    int none;
+};
 dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
     struct dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer none);
-#define DYNC_V_OF(x) _Generic((x), dync_value: dync_v_value, dync_tensor *: dync_v_tensor, dync_list *: dync_v_list, \
-    const dync_tensor *: dync_v_const_tensor, dync_module *: dync_v_module, bool: dync_v_bool, signed char: dync_v_int, short: dync_v_int, int: dync_v_int, \
-    long: dync_v_int, long long: dync_v_int, unsigned char: dync_v_int, unsigned short: dync_v_int, unsigned: dync_v_int, \
-    unsigned long: dync_v_int, unsigned long long: dync_v_int, float: dync_v_float, double: dync_v_float, \
-    char *: dync_v_str, const char *: dync_v_str, void *: dync_v_ptr, \
-    default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
-#if defined(__GNUC__)   /* x is written once, so that nested calls stay linear in their depth */
+#define DYNC_V_OF(x)                              \
+    _Generic((x),                                 \
+        dync_value: dync_v_value,                 \
+        dync_tensor *: dync_v_tensor,             \
+        dync_list *: dync_v_list,                 \
+        const dync_tensor *: dync_v_const_tensor, \
+        dync_module *: dync_v_module,             \
+        bool: dync_v_bool,                        \
+        signed char: dync_v_int,                  \
+        short: dync_v_int,                        \
+        int: dync_v_int,                          \
+        long: dync_v_int,                         \
+        long long: dync_v_int,                    \
+        unsigned char: dync_v_int,                \
+        unsigned short: dync_v_int,               \
+        unsigned: dync_v_int,                     \
+        unsigned long: dync_v_int,                \
+        unsigned long long: dync_v_int,           \
+        float: dync_v_float,                      \
+        double: dync_v_float,                     \
+        char *: dync_v_str,                       \
+        const char *: dync_v_str,                 \
+        void *: dync_v_ptr,                       \
+        default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
+#if defined(__GNUC__) /* x is written once, so that nested calls stay linear in their depth */
 #define DYNC_V(x) DYNC_V_ONCE(DYNC_CAT(dync_v_, __COUNTER__), x)
-#define DYNC_V_ONCE(v_, x) (__extension__({ __auto_type v_ = (x); DYNC_V_OF(v_); }))
+#define DYNC_V_ONCE(v_, x)    \
+    (__extension__({          \
+        __auto_type v_ = (x); \
+        DYNC_V_OF(v_);        \
+    }))
 #else
 #define DYNC_V(x) DYNC_V_OF(x)
 #endif
 #endif
 
-/* DYNC_T(x, what), DYNC_D(x, what): an operand that must be a tensor, or dims; DYNC_OTHER_T, DYNC_OTHER_V: a call with another number of
- * arguments, of an operator that gives a tensor or a list. One line of the compiler says which operator and what it takes. */
+/* DYNC_T(x, what), DYNC_D(x, what): an operand that must be a tensor, or dims; DYNC_OTHER_T,
+ * DYNC_OTHER_V: a call with another number of arguments, of an operator that gives a tensor or a
+ * list. One line of the compiler says which operator and what it takes. */
 #if defined(__GNUC__) && !defined(__cplusplus)
 #define DYNC_T(x, what) DYNC_T_ONCE(DYNC_CAT(dync_t_, __COUNTER__), x, what)
-#define DYNC_T_ONCE(t_, x, what)                                                                                              \
-    (__extension__({                                                                                                          \
-        __auto_type t_ = (x);                                                                                                 \
-        _Static_assert(_Generic(t_, dync_tensor *: 1, const dync_tensor *: 1, void *: 1, default: 0),                         \
-                       what " is no dync_tensor * (dync_as_tensor(v) is that of a dync_value)");                              \
-        _Generic(t_, dync_tensor *: t_, const dync_tensor *: t_, void *: t_, default: (dync_tensor *)0);                      \
+#define DYNC_T_ONCE(t_, x, what)                                                           \
+    (__extension__({                                                                       \
+        __auto_type t_ = (x);                                                              \
+        _Static_assert(                                                                    \
+            _Generic(t_, dync_tensor *: 1, const dync_tensor *: 1, void *: 1, default: 0), \
+            what " is no dync_tensor * (dync_as_tensor(v) is that of a dync_value)");      \
+        _Generic(t_,                                                                       \
+            dync_tensor *: t_,                                                             \
+            const dync_tensor *: t_,                                                       \
+            void *: t_,                                                                    \
+            default: (dync_tensor *)0);                                                    \
     }))
 #define DYNC_D(x, what) DYNC_D_ONCE(DYNC_CAT(dync_d_, __COUNTER__), x, what)
-#define DYNC_D_ONCE(d_, x, what)                                                                                              \
-    (__extension__({                                                                                                          \
-        __auto_type d_ = (x);                                                                                                 \
-        _Static_assert(_Generic(d_, dync_dims: 1, default: 0), what " is no dync_dims: dync_shape(2, 3), DYNC_ALL");          \
-        _Generic(d_, dync_dims: d_, default: DYNC_ALL);                                                                       \
+#define DYNC_D_ONCE(d_, x, what)                                             \
+    (__extension__({                                                         \
+        __auto_type d_ = (x);                                                \
+        _Static_assert(_Generic(d_, dync_dims: 1, default: 0),               \
+                       what " is no dync_dims: dync_shape(2, 3), DYNC_ALL"); \
+        _Generic(d_, dync_dims: d_, default: DYNC_ALL);                      \
     }))
 #else
 #define DYNC_T(x, what) (x)
 #define DYNC_D(x, what) (x)
 #endif
 #if defined(__cplusplus)
-#define DYNC_OTHER_T(text, ...) ([]() -> dync_tensor * { static_assert(false, text); return nullptr; }())
-#define DYNC_OTHER_V(text, ...) ([]() -> dync_value { static_assert(false, text); return DYNC_NONE; }())
+#define DYNC_OTHER_T(text, ...)     \
+    ([]() -> dync_tensor * {        \
+        static_assert(false, text); \
+        return nullptr;             \
+    }())
+#define DYNC_OTHER_V(text, ...)     \
+    ([]() -> dync_value {           \
+        static_assert(false, text); \
+        return DYNC_NONE;           \
+    }())
 #else
-#define DYNC_OTHER_T(text, ...) ((dync_tensor *)sizeof(struct { _Static_assert(0, text); int dync_; }))
-#define DYNC_OTHER_V(text, ...) (*(dync_value *)sizeof(struct { _Static_assert(0, text); int dync_; }))
+#define DYNC_OTHER_T(text, ...)     \
+    ((dync_tensor *)sizeof(struct { \
+        _Static_assert(0, text);    \
+        int dync_;                  \
+    }))
+#define DYNC_OTHER_V(text, ...)     \
+    (*(dync_value *)sizeof(struct { \
+        _Static_assert(0, text);    \
+        int dync_;                  \
+    }))
 #endif
 
-/* What the macro of an operator dync_add calls: p, which packs arguments of these types for any operator, with the operator's number
- * and the place in the source. (Inside the implementation it is the function dync_add itself, which knows the place.) */
+/* What the macro of an operator dync_add calls: p, which packs arguments of these types for any
+ * operator, with the operator's number and the place in the source. (Inside the implementation it
+ * is the function dync_add itself, which knows the place.) */
 #define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
-/* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b, c, more...): the same with a
- * evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every compiler, so graphs and random numbers do not
- * depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
+/* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b,
+ * c, more...): the same with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes
+ * first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of
+ * arguments open; elsewhere it stays so.) */
 #if defined(__GNUC__) && !defined(__cplusplus)
-#define DYNC_SEQ2(...) DYNC_SEQ2_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ2_(x_, y_, f, p, op, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_); }))
-#define DYNC_SEQ2_AND(...) DYNC_SEQ2_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2(...) \
+    DYNC_SEQ2_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_(x_, y_, f, p, op, x, y) \
+    (__extension__({                       \
+        __auto_type x_ = (x);              \
+        __auto_type y_ = (y);              \
+        DYNC_OP(f, p, op, x_, y_);         \
+    }))
+#define DYNC_SEQ2_AND(...) \
+    DYNC_SEQ2_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
 #define DYNC_SEQ2_AND_(x_, y_, f, p, op, x, y, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_, __VA_ARGS__); }))
-#define DYNC_SEQ3_AND(...) \
-    DYNC_SEQ3_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+    (__extension__({                                \
+        __auto_type x_ = (x);                       \
+        __auto_type y_ = (y);                       \
+        DYNC_OP(f, p, op, x_, y_, __VA_ARGS__);     \
+    }))
+#define DYNC_SEQ3_AND(...)                                                         \
+    DYNC_SEQ3_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), \
+                   DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
 #define DYNC_SEQ3_AND_(x_, y_, z_, f, p, op, x, y, z, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP(f, p, op, x_, y_, z_, __VA_ARGS__); }))
+    (__extension__({                                       \
+        __auto_type x_ = (x);                              \
+        __auto_type y_ = (y);                              \
+        __auto_type z_ = (z);                              \
+        DYNC_OP(f, p, op, x_, y_, z_, __VA_ARGS__);        \
+    }))
 #else
 #define DYNC_SEQ2(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #define DYNC_SEQ2_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #define DYNC_SEQ3_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #endif
 
-/* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */
+/* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full
+ * expression. */
 #if defined(__cplusplus)
-template <class T, int n> struct dync_pack { T items[n]; };
-#define DYNC_VALUES(...) (dync_pack<dync_value, DYNC_COUNT(__VA_ARGS__)>{{DYNC_MAP_V(__VA_ARGS__)}}.items)
+template <class T, int n> struct dync_pack {
+    T items[n];
+};
+#define DYNC_VALUES(...) \
+    (dync_pack<dync_value, DYNC_COUNT(__VA_ARGS__)>{{DYNC_MAP_V(__VA_ARGS__)}}.items)
 #else
-#define DYNC_VALUES(...) (dync_value[]){DYNC_MAP_V(__VA_ARGS__)}
+#define DYNC_VALUES(...) \
+    (dync_value[]) { DYNC_MAP_V(__VA_ARGS__) }
 #endif
 
-#define DYNC_NONE  (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
-#define DYNC_TRUE  dync_v_bool(true)    /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
+#define DYNC_NONE (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
+#define DYNC_TRUE \
+    dync_v_bool(true) /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
 #define DYNC_FALSE dync_v_bool(false)
 
-/* dync_tuple(a, 2, dync_tuple(b, c)): a list of values; a list of C's and a tuple of Python's are the same here. Lists nest.
+/* dync_tuple(a, 2, dync_tuple(b, c)): a list of values; a list of C's and a tuple of Python's are
+ * the same here. Lists nest.
  *
  *   items   copied; tensors keep a reference
  *   ->      a list, owned by the scope; none on failure
@@ -179,35 +282,51 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *   v       int, float and bool convert into one another as in C; a text only through dync_as_str
  *   ->      0, false or NULL on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those have kind DYNC_KIND_SYM inside a traced
- *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them
- *   thread  any */
+ *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those
+ * have kind DYNC_KIND_SYM inside a traced function. Pass them on whole or combine them with
+ * dync_sym_*; these accessors specialise on them thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
 DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
 DYNC_API const char *dync_as_str(dync_value v);
 
-/* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain numbers it is plain arithmetic, and
- * floordiv rounds towards minus infinity.
- *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
- *   thread  any */
+/* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain
+ * numbers it is plain arithmetic, and floordiv rounds towards minus infinity. errors DYNC_ERR_VALUE
+ * (no numbers; division by 0) thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b);
 
 /* ---- errors: sticky, per thread
- * A call that fails returns NULL (or the status) and records the first error with the operator, the shapes involved and
- * the user's file:line; every call takes NULL for a tensor and passes it on (with no error pending, a NULL operand is itself
- * DYNC_ERR_VALUE), so a chain is checked once, at its end. Unless a handler is set the first error is also printed to stderr, once. */
-typedef enum { DYNC_OK = 0, DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_VALUE, DYNC_ERR_INDEX, DYNC_ERR_MEMORY,
-    DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_AUTOGRAD, DYNC_ERR_UNSUPPORTED /* fullgraph met a break */,
-    DYNC_ERR_BACKEND /* a backend failed to compile */, DYNC_ERR_COMPILE, DYNC_ERR_RUNTIME, DYNC_ERR_ACCURACY,
-    DYNC_ERR_DATA_PTR /* data of a fake tensor */, DYNC_ERR_RECOMPILE_LIMIT /* only under fullgraph */, DYNC_ERR_INTERNAL } dync_status;
+ * A call that fails returns NULL (or the status) and records the first error with the operator, the
+ * shapes involved and the user's file:line; every call takes NULL for a tensor and passes it on
+ * (with no error pending, a NULL operand is itself DYNC_ERR_VALUE), so a chain is checked once, at
+ * its end. Unless a handler is set the first error is also printed to stderr, once. */
+typedef enum {
+    DYNC_OK = 0,
+    DYNC_ERR_SHAPE,
+    DYNC_ERR_DTYPE,
+    DYNC_ERR_DEVICE,
+    DYNC_ERR_VALUE,
+    DYNC_ERR_INDEX,
+    DYNC_ERR_MEMORY,
+    DYNC_ERR_IO,
+    DYNC_ERR_FORMAT,
+    DYNC_ERR_AUTOGRAD,
+    DYNC_ERR_UNSUPPORTED /* fullgraph met a break */,
+    DYNC_ERR_BACKEND /* a backend failed to compile */,
+    DYNC_ERR_COMPILE,
+    DYNC_ERR_RUNTIME,
+    DYNC_ERR_ACCURACY,
+    DYNC_ERR_DATA_PTR /* data of a fake tensor */,
+    DYNC_ERR_RECOMPILE_LIMIT /* only under fullgraph */,
+    DYNC_ERR_INTERNAL
+} dync_status;
 
 /* dync_error: the first error of this thread since dync_clear_error.
- *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it
- *   thread  any */
+ *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may
+ * return it thread  any */
 DYNC_API dync_status dync_error(void);
 
 /* dync_error_message: what went wrong, where, what was expected and what came; one line.
@@ -230,18 +349,22 @@ DYNC_API void dync_clear_error(void);
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
 
 /* ---- memory: scopes
- * Every tensor an operator makes is released when the innermost scope ends, so nested calls leak nothing.
- * DYNC_SCOPE { ... } for loops; dync_escape(t) hands t to the enclosing scope; retain/release for what outlives both.
- * With GCC and Clang leaving the block by break, return or goto closes it too (cleanup attribute), DYNC_NO_GRAD likewise; elsewhere
- * a scope left open is closed with the one around it. */
-#define DYNC_SCOPE \
-    for (dync_scope dync_s_ DYNC__CLEANUP(dync_scope_end) = dync_scope_begin(); dync_s_.open; dync_scope_end(&dync_s_))
-typedef struct { void *mark; bool open; } dync_scope;
+ * Every tensor an operator makes is released when the innermost scope ends, so nested calls leak
+ * nothing. DYNC_SCOPE { ... } for loops; dync_escape(t) hands t to the enclosing scope;
+ * retain/release for what outlives both. With GCC and Clang leaving the block by break, return or
+ * goto closes it too (cleanup attribute), DYNC_NO_GRAD likewise; elsewhere a scope left open is
+ * closed with the one around it. */
+#define DYNC_SCOPE                                                                            \
+    for (dync_scope dync_s_ DYNC__CLEANUP(dync_scope_end) = dync_scope_begin(); dync_s_.open; \
+         dync_scope_end(&dync_s_))
+typedef struct {
+    void *mark;
+    bool open;
+} dync_scope;
 
 /* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
- *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed scope where memory is out
- *   errors  DYNC_ERR_MEMORY
- *   thread  any */
+ *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed
+ * scope where memory is out errors  DYNC_ERR_MEMORY thread  any */
 DYNC_API dync_scope dync_scope_begin(void);
 DYNC_API void dync_scope_end(dync_scope *scope);
 
@@ -251,8 +374,8 @@ DYNC_API void dync_scope_end(dync_scope *scope);
  *   thread  any */
 DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
-/* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope until it is released.
- *   t       NULL does nothing
+/* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope
+ * until it is released. t       NULL does nothing
  *   ->      t
  *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
@@ -260,16 +383,20 @@ DYNC_API void dync_release(dync_tensor *t);
 
 /* dync_init: settings of the process, before anything else is called. Optional.
  *
- *   memory  every allocation is taken from this buffer and none from DYNC_MALLOC; it is borrowed until dync_shutdown
- *   threads of the pool, 0: one per core, or DYNC_THREADS of the environment
- *   seed    as dync_manual_seed
- *   errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of use
- *   thread  not while running */
+ *   memory  every allocation is taken from this buffer and none from DYNC_MALLOC; it is borrowed
+ * until dync_shutdown threads of the pool, 0: one per core, or DYNC_THREADS of the environment seed
+ * as dync_manual_seed errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of
+ * use thread  not while running */
 /* all optional */
-typedef struct { void *memory; size_t memory_size; int threads; uint64_t seed; } dync_init_options;
+typedef struct {
+    void *memory;
+    size_t memory_size;
+    int threads;
+    uint64_t seed;
+} dync_init_options;
 DYNC_API dync_status dync_init(dync_init_options options);
 
-/* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again afterwards.
- *   notes   handles from before are dead; dync_error stays readable
- *   thread  not while running */
+/* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again
+ * afterwards. notes   handles from before are dead; dync_error stays readable thread  not while
+ * running */
 DYNC_API void dync_shutdown(void);

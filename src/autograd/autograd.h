@@ -3,10 +3,11 @@
 #define DYNC__AUTOGRAD_H
 #include "../op/op.h"
 
-/* ---- one gradient rule (grads.c), written as operator calls on handles; temporaries die with the caller's scope */
+/* ---- one gradient rule (grads.c), written as operator calls on handles; temporaries die with the
+ * caller's scope */
 typedef struct dync__grad {
-    const dync__opcall *call;             /* the forward call: arguments as they were (saved), outputs */
-    int n_in;                             /* tensor arguments in order, lists flattened */
+    const dync__opcall *call; /* the forward call: arguments as they were (saved), outputs */
+    int n_in;                 /* tensor arguments in order, lists flattened */
     dync_tensor *grad_out[DYNC__MAX_OUT]; /* NULL: none */
     dync_tensor **grad_in;                /* n_in results; NULL: none */
     const bool *needed;                   /* n_in */
@@ -14,7 +15,7 @@ typedef struct dync__grad {
 } dync__grad;
 /* i-th tensor argument as it was in forward (borrowed) */
 DYNC__FN dync_tensor *dync__grad_arg(dync__grad *, int i);
-DYNC__FN dync_tensor *dync__grad_output(dync__grad *, int i);    /* i-th output of forward */
+DYNC__FN dync_tensor *dync__grad_output(dync__grad *, int i); /* i-th output of forward */
 /* which tensor argument stands at this place of the call (a list: its first), -1 none */
 DYNC__FN int dync__grad_index(const dync__grad *, int position);
 /* of the i-th tensor argument, kept even where the tensor is not */
@@ -24,12 +25,13 @@ DYNC__FN int dync__grad_device(const dync__grad *, int i);
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *, int i);
 /* reduces over broadcast dims and casts to the argument's dtype; NULL g with an error pending
  * passes the status up */
-DYNC__FN dync_status  dync__grad_set(dync__grad *, int i, dync_tensor *g);
+DYNC__FN dync_status dync__grad_set(dync__grad *, int i, dync_tensor *g);
 typedef dync_status (*dync__grad_fn)(dync__grad *);
-DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
+DYNC__FN bool dync__op_differentiable(int op); /* has a rule, or decomposes */
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-/* What compiled autograd does with everything that a backward depends on: reads it, or puts other tensors and sizes in its place. */
+/* What compiled autograd does with everything that a backward depends on: reads it, or puts other
+ * tensors and sizes in its place. */
 typedef struct dync__gvisitor {
     /* something that must be the same */
     void (*word)(struct dync__gvisitor *, uint64_t);
@@ -37,57 +39,72 @@ typedef struct dync__gvisitor {
     void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);
     /* a saved tensor; *slot NULL: none */
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);
-    bool opaque;                          /* set: it cannot be captured */
+    bool opaque; /* set: it cannot be captured */
 } dync__gvisitor;
-/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
+/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use.
+ */
 typedef struct dync__gnode_class {
-    const char *name;                     /* "CompiledFunctionBackward" */
-    /* grad_out[i] NULL: none arrived. grad_in[j]: owned result or NULL; only where needed[j]. create_graph: results must be differentiable again. */
-    dync_status (*backward)(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in, bool create_graph);
+    const char *name; /* "CompiledFunctionBackward" */
+    /* grad_out[i] NULL: none arrived. grad_in[j]: owned result or NULL; only where needed[j].
+     * create_graph: results must be differentiable again. */
+    dync_status (*backward)(void *state, int n_out, dync__tensor *const *grad_out, int n_in,
+                            const bool *needed, dync__tensor **grad_in, bool create_graph);
     /* saved tensors may go: after backward without retain_graph; may be NULL */
     void (*release)(void *state);
     void (*destroy)(void *state);
-    /* Tells all that backward depends on, for compiled autograd; NULL: a backward with such a node is not captured. */
+    /* Tells all that backward depends on, for compiled autograd; NULL: a backward with such a node
+     * is not captured. */
     dync_status (*visit)(void *state, struct dync__gvisitor *);
 } dync__gnode_class;
-/* Makes outputs (no grad meta yet, or views of nothing) children of a new node over inputs. Takes `state` over (destroyed on failure too).
- * Without grad mode or without an input that requires grad: state is destroyed, outputs stay plain, DYNC_OK. out_requires[i] false: output i stays
+/* Makes outputs (no grad meta yet, or views of nothing) children of a new node over inputs. Takes
+ * `state` over (destroyed on failure too). Without grad mode or without an input that requires
+ * grad: state is destroyed, outputs stay plain, DYNC_OK. out_requires[i] false: output i stays
  * detached (NULL: all float outputs). */
-DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *, void *state, int n_in, dync__tensor *const *inputs, int n_out,
+DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *, void *state, int n_in,
+                                       dync__tensor *const *inputs, int n_out,
                                        dync__tensor *const *outputs, const bool *out_requires);
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *);
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 /* borrowed, or NULL */
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);
-DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
+DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool); /* leaf flag */
 /* nothing is checked */
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);
 /* dync_grad; captured: in a trace no break */
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);
-/* Hooks of a tensor: registered under an id reserved before (0: a new one); those that a leaf has, as one number (0: none), and copied. */
+/* Hooks of a tensor: registered under an id reserved before (0: a new one); those that a leaf has,
+ * as one number (0: none), and copied. */
 DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id); /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
-DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
+DYNC__FN bool dync__tensor_has_history(const dync__tensor *); /* a node made it */
 /* one is a view of the other, or both of a third */
 DYNC__FN bool dync__tensor_shares_history(const dync__tensor *, const dync__tensor *);
 /* backward went through a part of it and freed what that had saved */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);
 /* of the node being evaluated (backward), else of the last one made; -1 none */
 DYNC__FN int64_t dync__seq_now(void);
-/* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
-DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
-                                          dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused);
-/* A custom function in traced code: its forward is traced without grad mode, its gradient is that of one node (custom_gradient). false: it does
- * not return one tensor; nothing is recorded as an error then. */
-DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
-/* Interception for capture/: when set and it returns true, the call was handled (recorded as an effect or refused) and *status is the answer. */
+/* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint
+ * trace uses it). grads[i] owned or NULL. */
+DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs,
+                                          dync__tensor *const *grad_outputs, int n_in,
+                                          dync__tensor *const *inputs, dync__tensor **grads,
+                                          bool retain_graph, bool create_graph, bool allow_unused);
+/* A custom function in traced code: its forward is traced without grad mode, its gradient is that
+ * of one node (custom_gradient). false: it does not return one tensor; nothing is recorded as an
+ * error then. */
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args,
+                                 dync_value *result);
+/* Interception for capture/: when set and it returns true, the call was handled (recorded as an
+ * effect or refused) and *status is the answer. */
 typedef struct dync__grad_intercept {
-    bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);
-    bool (*gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options, dync_value *result);
+    bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options,
+                     dync_status *status);
+    bool (*gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs,
+                      dync_grad_options, dync_value *result);
     /* dync_grad; captured: never a break (an optimizer's step) */
     bool (*grad)(const dync_tensor *, bool captured, dync_tensor **result);
     /* the gradient of a fake leaf is about to be read and set; false: go on */
@@ -102,12 +119,18 @@ typedef struct dync__grad_intercept {
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     /* dync_apply */
-    bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
+    bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args,
+                  dync_value *result);
     bool (*cell_get)(struct dync__cell *, dync_value *result);
     bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
-struct dync__cell { dync__root root; const char *name; dync_value value; uint64_t id; };
+struct dync__cell {
+    dync__root root;
+    const char *name;
+    dync_value value;
+    uint64_t id;
+};
 #if defined(DYNC__SPLIT)
 /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);

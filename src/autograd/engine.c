@@ -1,8 +1,10 @@
-/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before autograd.c, the public functions.
+/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before
+ * autograd.c, the public functions.
  *
- * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers, the latest first; accumulation runs
- * as soon as it is ready, the last queued first. The walk is a loop over arrays: no recursion, however deep the history. Gradients are
- * added by operator calls and the engine looks at no data, so fake tensors are walked as real ones are. */
+ * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers,
+ * the latest first; accumulation runs as soon as it is ready, the last queued first. The walk is a
+ * loop over arrays: no recursion, however deep the history. Gradients are added by operator calls
+ * and the engine looks at no data, so fake tensors are walked as real ones are. */
 #include "../dync.in.h"
 #include "node.h"
 
@@ -11,23 +13,28 @@ bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
 
 typedef struct dync__gtask {
-    dync__gnode *node;                 /* owned */
-    dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
-    int32_t waits;                     /* edges not yet delivered */
-    int32_t capture;                   /* first capture here, or -1 */
-    bool wanted;                       /* it leads to something captured, or everything is wanted */
-    bool seen;                         /* its edges were counted */
+    dync__gnode *node;   /* owned */
+    dync__tensor **grad; /* node->n_out arrived so far, owned; NULL before the first */
+    int32_t waits;       /* edges not yet delivered */
+    int32_t capture;     /* first capture here, or -1 */
+    bool wanted;         /* it leads to something captured, or everything is wanted */
+    bool seen;           /* its edges were counted */
 } dync__gtask;
-typedef struct dync__gready { uint64_t seq, order; int32_t task; } dync__gready;
-typedef struct dync__gframe { int32_t task, edge; } dync__gframe;
+typedef struct dync__gready {
+    uint64_t seq, order;
+    int32_t task;
+} dync__gready;
+typedef struct dync__gframe {
+    int32_t task, edge;
+} dync__gframe;
 
 typedef struct dync__engine {
     const dync__walk *walk;
-    dync__map index;                   /* node -> task */
+    dync__map index; /* node -> task */
     DYNC__VEC(dync__gtask) task;
-    DYNC__VEC(dync__gready) ready;      /* a heap */
+    DYNC__VEC(dync__gready) ready; /* a heap */
     DYNC__VEC(dync__gframe) frame;
-    int32_t *next_capture;             /* chains captures of one node */
+    int32_t *next_capture; /* chains captures of one node */
     uint64_t order;
 } dync__engine;
 
@@ -68,7 +75,7 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
         dync__gframe *top = &e->frame.at[e->frame.n - 1];
         int here = top->task;
         dync__gnode *node = e->task.at[here].node;
-        if (top->edge > 0) {           /* back from an edge */
+        if (top->edge > 0) { /* back from an edge */
             dync__gnode *below = node->edge[top->edge - 1].node;
             uint64_t at;
             if (below && dync__map_get(&e->index, (uint64_t)(uintptr_t)below, &at) &&
@@ -127,7 +134,9 @@ static int dync__engine_pop(dync__engine *e)
     for (;;) {
         int child = 2 * i + 1;
         if (child >= e->ready.n) break;
-        if (child + 1 < e->ready.n && dync__gready_before(&e->ready.at[child + 1], &e->ready.at[child])) child++;
+        if (child + 1 < e->ready.n &&
+            dync__gready_before(&e->ready.at[child + 1], &e->ready.at[child]))
+            child++;
         if (!dync__gready_before(&e->ready.at[child], &last)) break;
         e->ready.at[i] = e->ready.at[child];
         i = child;
@@ -141,9 +150,10 @@ static int dync__engine_pop(dync__engine *e)
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
 {
-    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
-           a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) && a->dtype == b->dtype && a->numel == b->numel &&
-           dync__layout_is_dense(&a->lay);
+    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording &&
+           !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
+           a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) &&
+           a->dtype == b->dtype && a->numel == b->numel && dync__layout_is_dense(&a->lay);
 }
 
 static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
@@ -156,7 +166,8 @@ static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
     }
     args[0] = dync__arg_t(*into);
     args[1] = dync__arg_t(taken);
-    dync_status status = dync__op_run(dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    dync_status status = dync__op_run(
+        dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
     dync__unref(taken);
     if (status != DYNC_OK) return status;
     dync__unref(*into);
@@ -177,7 +188,8 @@ static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__t
     return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
 }
 
-static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge, dync__tensor *taken)
+static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
+                                       dync__tensor *taken)
 {
     uint64_t found = 0;
     dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
@@ -192,7 +204,8 @@ static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
     return DYNC_OK;
 }
 
-/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from another device it comes back there. */
+/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from
+ * another device it comes back there. */
 static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
 {
     const dync__gedge *edge = &node->edge[i];
@@ -206,10 +219,11 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
         dync__str got = {0}, want = {0};
         dync__shape_text(&got, t->lay.ndim, t->lay.shape);
         dync__shape_text(&want, info->ndim, info->dims);
-        dync_status status =
-            dync__fail(DYNC_ERR_AUTOGRAD, "Function %s returned an invalid gradient at index %d "
-                                          "- got %s but expected shape compatible with %s",
-                       dync__gnode_name(node, name, sizeof name), i, dync__str_get(&got), dync__str_get(&want));
+        dync_status status = dync__fail(DYNC_ERR_AUTOGRAD,
+                                        "Function %s returned an invalid gradient at index %d "
+                                        "- got %s but expected shape compatible with %s",
+                                        dync__gnode_name(node, name, sizeof name), i,
+                                        dync__str_get(&got), dync__str_get(&want));
         dync__str_free(&got);
         dync__str_free(&want);
         return status;
@@ -226,15 +240,18 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
 
 /* ---- running a node -------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph)
+DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out,
+                                     const bool *needed, dync__tensor **grad_in, bool create_graph)
 {
-    if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
+    if (node->released && node->cls != dync__opnode_class() && node->cls->release)
+        return dync__gnode_freed_error();
     const dync__gnode *before = dync__gnode_set_running(node);
     dync__profiled event;
     bool profiled = dync__profile_on();
     char name[80];
     if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
-    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed, grad_in, create_graph);
+    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed,
+                                             grad_in, create_graph);
     if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
     dync__gnode_set_running(before);
     return status;
@@ -261,16 +278,20 @@ static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync
     dync_status status = dync__hooks_after(node, grad_in);
     for (int i = 0; i < node->n_in; i++) {
         dync__tensor *g = grad_in[i];
-        if (status == DYNC_OK && g && node->edge[i].node) status = dync__grad_fits(node, i, &grad_in[i]);
+        if (status == DYNC_OK && g && node->edge[i].node)
+            status = dync__grad_fits(node, i, &grad_in[i]);
         g = grad_in[i];
         grad_in[i] = NULL;
-        if (status == DYNC_OK && node->edge[i].node) status = dync__engine_arrive(e, &node->edge[i], g);
-        else dync__unref(g);
+        if (status == DYNC_OK && node->edge[i].node)
+            status = dync__engine_arrive(e, &node->edge[i], g);
+        else
+            dync__unref(g);
     }
     return status;
 }
 
-static dync_status dync__engine_call(dync__engine *e, dync__gnode *node, dync__tensor *const *grad_out)
+static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
+                                     dync__tensor *const *grad_out)
 {
     size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
     dync__tensor *few[8], **grad_in = few;
@@ -308,7 +329,9 @@ static dync_status dync__engine_step(dync__engine *e, int at)
         task->grad[0] = NULL;
         if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
         dync__walk_record *r = dync__walk_record_now();
-        dync_status status = !g ? DYNC_OK : r ? r->accumulate(r, node, g) : dync__accumulate_into(dync__gnode_leaf(node), g);
+        dync_status status = !g  ? DYNC_OK
+                             : r ? r->accumulate(r, node, g)
+                                 : dync__accumulate_into(dync__gnode_leaf(node), g);
         if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
         if (profiled) dync__profile_end(&event, -1, node->thread);
         return status;
@@ -353,7 +376,8 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
     dync__engine e = {0};
     bool off = dync__tls.grad_enabled_off;
     dync_status taken;
-    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken)) return taken;
+    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken))
+        return taken;
     e.walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
     dync__tls.grad_enabled_off = !w->create_graph;

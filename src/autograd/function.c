@@ -1,22 +1,28 @@
-/* autograd/function.c: functions of the user with a gradient of their own, cells, and the names that capture will take over. After
- * autograd.c, the last of this folder but for the rules.
+/* autograd/function.c: functions of the user with a gradient of their own, cells, and the names
+ * that capture will take over. After autograd.c, the last of this folder but for the rules.
  *
- * dync_apply runs forward with grad mode off and attaches one node. What forward saves is held as operators hold it: bare aliases of
- * the memory with the version of then, and the edge that each would pass its gradient to. */
+ * dync_apply runs forward with grad mode off and attaches one node. What forward saves is held as
+ * operators hold it: bare aliases of the memory with the version of then, and the edge that each
+ * would pass its gradient to. */
 #include "../dync.in.h"
 #include "node.h"
 #include "grads.h"
 
-typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
+typedef struct dync__ctx_saved {
+    dync__saved saved;
+    dync__tensor *raw;
+    dync__gedge edge;
+    int output;
+} dync__ctx_saved;
 struct dync__autograd_ctx {
-    dync__object object;              /* its handle */
+    dync__object object; /* its handle */
     const dync_autograd_function *fn;
-    dync__gnode_class cls;             /* carries the name */
-    dync__gnode *node;                 /* whose state this is; set after forward */
+    dync__gnode_class cls; /* carries the name */
+    dync__gnode *node;     /* whose state this is; set after forward */
     DYNC__VEC(dync__ctx_saved) saved;
     int nargs, n_in;
-    int32_t *input;                    /* nargs: which edge an argument has, or -1 */
-    bool ready, lost;                  /* ready: forward is over; lost: saved tensors were released */
+    int32_t *input;   /* nargs: which edge an argument has, or -1 */
+    bool ready, lost; /* ready: forward is over; lost: saved tensors were released */
 };
 
 /* ---- what forward saves ---------------------------------------------------------------------- */
@@ -25,7 +31,8 @@ DYNC_API void dync_save_for_backward(dync_autograd_ctx *context, dync_tensor *ha
 {
     dync__ctx_saved s = {0};
     s.raw = dync__open(handle);
-    dync__autograd_ctx *ctx = s.raw ? dync__autograd_ctx_open(context, "dync_save_for_backward") : NULL;
+    dync__autograd_ctx *ctx = s.raw ? dync__autograd_ctx_open(context, "dync_save_for_backward")
+                                    : NULL;
     if (!ctx) return;
     if (ctx->ready) {
         dync__fail(DYNC_ERR_VALUE, "dync_save_for_backward: forward is over");
@@ -42,12 +49,16 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *context, int i)
     dync__autograd_ctx *ctx = dync__autograd_ctx_open(context, "dync_saved");
     if (!ctx) return NULL;
     if (i < 0 || i >= ctx->saved.n)
-        return dync__fail(DYNC_ERR_INDEX, "dync_saved: index %d is out of range: %d tensors were saved", i, ctx->saved.n), NULL;
+        return dync__fail(DYNC_ERR_INDEX,
+                          "dync_saved: index %d is out of range: %d tensors were saved", i,
+                          ctx->saved.n),
+               NULL;
     dync__ctx_saved *s = &ctx->saved.at[i];
     if (!ctx->ready) return dync__handle(s->raw);
     bool own = s->output >= 0;
-    dync_status status = dync__unsave(&s->saved, own ? ctx->node : s->edge.node, own ? s->output : s->edge.nr,
-                                      dync__is_float_dtype(s->saved.t ? s->saved.t->dtype : DYNC_F32), &t);
+    dync_status status =
+        dync__unsave(&s->saved, own ? ctx->node : s->edge.node, own ? s->output : s->edge.nr,
+                     dync__is_float_dtype(s->saved.t ? s->saved.t->dtype : DYNC_F32), &t);
     return status == DYNC_OK ? dync__give(t) : NULL;
 }
 
@@ -76,10 +87,14 @@ static void dync__ctx_destroy(void *state)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-static dync_status dync__pending_or(dync_status status) { return dync_error() != DYNC_OK ? dync_error() : status; }
+static dync_status dync__pending_or(dync_status status)
+{
+    return dync_error() != DYNC_OK ? dync_error() : status;
+}
 
 /* Gradients as values: one that did not arrive is zeros. */
-static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const *grad_out, dync_value *out)
+static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const *grad_out,
+                                   dync_value *out)
 {
     for (int i = 0; i < node->n_out; i++) {
         dync__arg args[3];
@@ -91,34 +106,42 @@ static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const 
         args[0] = dync__arg_dims(node->out[i].ndim, node->out[i].dims);
         args[1] = dync__arg_dtype(node->out[i].dtype);
         args[2] = dync__arg_device(node->out[i].device);
-        if (t) dync__ref(t);
-        else DYNC__TRY(dync__op_run(DYNC__OP_zeros, 3, args, &t));
+        if (t)
+            dync__ref(t);
+        else
+            DYNC__TRY(dync__op_run(DYNC__OP_zeros, 3, args, &t));
         out[i] = dync_v_tensor(dync__give(t));
     }
     return DYNC_OK;
 }
 
-static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in)
+static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value result,
+                                     const bool *needed, dync__tensor **grad_in)
 {
     bool list = result.kind == DYNC_KIND_LIST;
     int n = list ? dync_len(result) : 1;
     if (n != ctx->nargs)
-        return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name,
-                          ctx->nargs, n);
+        return dync__fail(
+            DYNC_ERR_AUTOGRAD,
+            "function %s returned an incorrect number of gradients (expected %d, got %d)",
+            ctx->cls.name, ctx->nargs, n);
     for (int i = 0; i < n; i++) {
         dync_value item = list ? (dync_at)(result, i) : result;
         int at = ctx->input[i];
         if (item.kind == DYNC_KIND_NONE || at < 0 || !needed[at]) continue;
         dync__tensor *t = item.kind == DYNC_KIND_TENSOR ? dync__open(item.as.t) : NULL;
-        if (!t) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
+        if (!t)
+            return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor",
+                              ctx->cls.name, i);
         dync__ref(t);
         grad_in[at] = t;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                      dync__tensor **grad_in, bool create_graph)
+static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out,
+                                      int n_in, const bool *needed, dync__tensor **grad_in,
+                                      bool create_graph)
 {
     dync__autograd_ctx *ctx = state;
     (void)n_in, (void)create_graph;
@@ -132,7 +155,8 @@ static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *cons
     return dync__ctx_collect(ctx, result, needed, grad_in);
 }
 
-/* Its functions' addresses say what it is: what backward reads of the context are the saved tensors. */
+/* Its functions' addresses say what it is: what backward reads of the context are the saved
+ * tensors. */
 static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
 {
     dync__autograd_ctx *ctx = state;
@@ -143,7 +167,8 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
     for (int i = 0; i < ctx->saved.n; i++) {
         dync__ctx_saved *s = &ctx->saved.at[i];
         v->word(v, (uint64_t)s->output);
-        DYNC__TRY(dync__saved_check(&s->saved, s->output >= 0 ? ctx->node : s->edge.node, s->output >= 0 ? s->output : s->edge.nr));
+        DYNC__TRY(dync__saved_check(&s->saved, s->output >= 0 ? ctx->node : s->edge.node,
+                                    s->output >= 0 ? s->output : s->edge.nr));
         v->saved(v, &s->saved.t, &s->saved.version);
     }
     return DYNC_OK;
@@ -156,7 +181,7 @@ typedef struct dync__apply {
     dync__autograd_ctx *ctx;
     dync__tensor *in[DYNC__APPLY_MAX];
     int n_out;
-    dync__tensor *out[DYNC__APPLY_MAX];    /* owned */
+    dync__tensor *out[DYNC__APPLY_MAX]; /* owned */
 } dync__apply;
 
 static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
@@ -167,7 +192,8 @@ static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bo
         if (args[i].kind != DYNC_KIND_TENSOR) continue;
         dync__tensor *t = dync__open(args[i].as.t);
         if (!t) return dync__pending_or(DYNC_ERR_VALUE);
-        if (ctx->n_in == DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d tensors", DYNC__APPLY_MAX);
+        if (ctx->n_in == DYNC__APPLY_MAX)
+            return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d tensors", DYNC__APPLY_MAX);
         ctx->input[i] = ctx->n_in;
         a->in[ctx->n_in++] = t;
         *wanted = *wanted || dync__tensor_requires_grad(t);
@@ -175,13 +201,15 @@ static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bo
     return DYNC_OK;
 }
 
-/* An output that is one of the inputs becomes another tensor over the same memory: it gets a history of its own. */
+/* An output that is one of the inputs becomes another tensor over the same memory: it gets a
+ * history of its own. */
 static dync_status dync__apply_output(dync__apply *a, dync_value *v)
 {
     dync__tensor *t = dync__open(v->as.t), *fresh = NULL;
     bool shared = false;
     if (!t) return dync__pending_or(DYNC_ERR_VALUE);
-    if (a->n_out == DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d outputs", DYNC__APPLY_MAX);
+    if (a->n_out == DYNC__APPLY_MAX)
+        return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d outputs", DYNC__APPLY_MAX);
     for (int i = 0; i < a->ctx->n_in; i++) shared = shared || a->in[i] == t;
     for (int i = 0; i < a->n_out; i++) shared = shared || a->out[i] == t;
     shared = shared || (t->grad && (t->grad->node || (t->flags & DYNC__T_REQUIRES_GRAD)));
@@ -201,7 +229,9 @@ static dync_status dync__apply_output(dync__apply *a, dync_value *v)
 static dync_status dync__apply_outputs(dync__apply *a, dync_value *result)
 {
     if (result->kind == DYNC_KIND_TENSOR) return dync__apply_output(a, result);
-    if (result->kind != DYNC_KIND_LIST) return dync__fail(DYNC_ERR_VALUE, "dync_apply: forward of %s returned no tensor", a->ctx->fn->name);
+    if (result->kind != DYNC_KIND_LIST)
+        return dync__fail(DYNC_ERR_VALUE, "dync_apply: forward of %s returned no tensor",
+                          a->ctx->fn->name);
     dync_value list = dync__list_new(dync_len(*result));
     if (list.kind != DYNC_KIND_LIST) return DYNC_ERR_MEMORY;
     for (int i = 0; i < dync_len(*result); i++) {
@@ -236,21 +266,23 @@ static dync_status dync__apply_attach(dync__apply *a)
 {
     dync__autograd_ctx *ctx = a->ctx;
     DYNC__TRY(dync__ctx_seal(a));
-    a->ctx = NULL;                     /* the tape owns it now */
+    a->ctx = NULL; /* the tape owns it now */
     DYNC__TRY(dync__tape_attach(&ctx->cls, ctx, ctx->n_in, a->in, a->n_out, a->out, NULL));
     for (int i = 0; i < a->n_out; i++)
         if (a->out[i]->grad && a->out[i]->grad->node) ctx->node = a->out[i]->grad->node;
     return DYNC_OK;
 }
 
-static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, bool wanted, dync_value *result)
+static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, bool wanted,
+                                       dync_value *result)
 {
     bool off = dync__tls.grad_enabled_off;
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync__tls.grad_enabled_off = true;
     *result = a->ctx->fn->forward(dync__autograd_ctx_handle(a->ctx), args, a->ctx->nargs);
-    dync_status status = dync__error_count() != errors ? dync__pending_or(DYNC_ERR_RUNTIME) : dync__apply_outputs(a, result);
+    dync_status status = dync__error_count() != errors ? dync__pending_or(DYNC_ERR_RUNTIME)
+                                                       : dync__apply_outputs(a, result);
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_OK && wanted && !off) status = dync__apply_attach(a);
     if (status != DYNC_OK) *result = DYNC_NONE;
@@ -277,7 +309,8 @@ static dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int n
     return NULL;
 }
 
-DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args)
+DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs,
+                                      const dync_value *args)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
     dync__apply a = {0};
@@ -290,20 +323,26 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     }
     if (traced && traced->apply && traced->apply(fn, nargs, args, &result)) return result;
     a.ctx = dync__ctx_new(fn, nargs);
-    if (a.ctx && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) dync__apply_forward(&a, args, wanted, &result);
+    if (a.ctx && dync__apply_inputs(&a, args, &wanted) == DYNC_OK)
+        dync__apply_forward(&a, args, wanted, &result);
     for (int i = 0; i < a.n_out; i++) dync__unref(a.out[i]);
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return result;
 }
 
 /* ---- custom functions in graphs -------------------------------------------------------------- */
-/* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
+/* What a node of a graph knows of a custom function: a number, the same for the same function over
+ * the same kinds of arguments. */
 typedef struct dync__traced_function {
     const dync_autograd_function *fn;
-    int nargs, n_out;                    /* n_out: 0 where it gives one tensor; of a list, the row of all floating outputs has the node */
-    uint32_t tensors, packed;            /* arguments that are tensors; outputs in the row */
+    int nargs, n_out; /* n_out: 0 where it gives one tensor; of a list, the row of all floating
+                         outputs has the node */
+    uint32_t tensors, packed; /* arguments that are tensors; outputs in the row */
 } dync__traced_function;
-static struct { dync__mutex lock; DYNC__VEC(dync__traced_function) list; } dync__traced_functions;
+static struct {
+    dync__mutex lock;
+    DYNC__VEC(dync__traced_function) list;
+} dync__traced_functions;
 static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
 
 static int dync__traced_number(dync__traced_function f)
@@ -312,8 +351,9 @@ static int dync__traced_number(dync__traced_function f)
     dync__lock(&dync__traced_functions.lock);
     int i = 0, n = dync__traced_functions.list.n;
     const dync__traced_function *at = dync__traced_functions.list.at;
-    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors && at[i].n_out == f.n_out &&
-                      at[i].packed == f.packed)) i++;
+    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors &&
+                      at[i].n_out == f.n_out && at[i].packed == f.packed))
+        i++;
     if (i == n && !dync__vec_push(&dync__traced_functions.list, f)) i = -1;
     dync__unlock(&dync__traced_functions.lock);
     return i;
@@ -322,20 +362,26 @@ static int dync__traced_number(dync__traced_function f)
 static dync_value dync__traced_list(int n, dync__tensor *const *t)
 {
     dync_value list = dync__list_new(n);
-    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++)
+        dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
     return list;
 }
 
-/* The node behind the forward: inputs, what is saved; of several outputs themselves too: backward reads their shapes. */
-static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int n_out, const dync_value *outs, int number)
+/* The node behind the forward: inputs, what is saved; of several outputs themselves too: backward
+ * reads their shapes. */
+static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int n_out,
+                                      const dync_value *outs, int number)
 {
     dync__tensor *saved[2 * DYNC__APPLY_MAX];
     int n = a->ctx->saved.n;
-    if (n > DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors", DYNC__APPLY_MAX), NULL;
+    if (n > DYNC__APPLY_MAX)
+        return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors",
+                          DYNC__APPLY_MAX),
+               NULL;
     for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
     for (int i = 0; i < n_out; i++) saved[n++] = dync__open(outs[i].as.t);
-    dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
-                         dync__arg_i(number)};
+    dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)),
+                         dync__arg_value(dync__traced_list(n, saved)), dync__arg_i(number)};
     return dync__op_call(DYNC__OP_custom_gradient, 4, args, dync__tls.at);
 }
 
@@ -386,14 +432,18 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
     }
     for (int i = 0; i < n; i++) item[i] = (dync_at)(*result, i);
     for (int i = 0; i < n; i++)
-        if (f.packed >> i & 1) flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
-    dync_tensor *row = dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
+        if (f.packed >> i & 1)
+            flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
+    dync_tensor *row =
+        dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
     for (int i = 0; i < n && row; i++)
-        if (f.packed >> i & 1) item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));
+        if (f.packed >> i & 1)
+            item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));
     *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
 }
 
-DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
+                                 const dync_value *args, dync_value *result)
 {
     dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
     bool wanted = false, grad = dync_is_grad_enabled(), one = true;
@@ -407,15 +457,18 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
         if (grad) dync_set_grad_enabled(true);
         if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = dync_len(*result);
         one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
-        if (wanted && grad && one && dync__error_count() == errors) dync__traced_outputs(&a, f, result);
+        if (wanted && grad && one && dync__error_count() == errors)
+            dync__traced_outputs(&a, f, result);
     }
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return one || !(wanted && grad);
 }
 
-static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx, const dync__traced_function *f)
+static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx,
+                                         const dync__traced_function *f)
 {
-    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1), n_saved = g->call->args[2].n - f->n_out;
+    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1),
+        n_saved = g->call->args[2].n - f->n_out;
     dync_value grads[DYNC__APPLY_MAX];
     int64_t at = 0;
     for (int k = 0; k < n_saved; k++) {
@@ -428,19 +481,28 @@ static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx,
     for (int i = 0; i < f->n_out; i++) {
         dync_tensor *like = dync__grad_arg(g, saved + n_saved + i);
         const dync__tensor *t = like ? dync__open(like) : NULL;
-        if (t) grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at) : dync_zeros_like(like));
+        if (t)
+            grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at)
+                                                        : dync_zeros_like(like));
     }
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    dync_value result = ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, DYNC__MAX(f->n_out, 1));
+    dync_value result =
+        ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, DYNC__MAX(f->n_out, 1));
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
     if (n != ctx->nargs)
-        return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
+        return dync__fail(
+            DYNC_ERR_AUTOGRAD,
+            "function %s returned an incorrect number of gradients (expected %d, got %d)",
+            ctx->cls.name, ctx->nargs, n);
     for (int i = 0; i < n; i++) {
         dync_value item = result.kind == DYNC_KIND_LIST ? (dync_at)(result, i) : result;
         if (!(f->tensors >> i & 1)) continue;
-        if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
-        else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
+        if (item.kind == DYNC_KIND_TENSOR)
+            DYNC__TRY(dync__grad_set(g, in, item.as.t));
+        else if (item.kind != DYNC_KIND_NONE)
+            return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor",
+                              ctx->cls.name, i);
         in++;
     }
     return DYNC_OK;
@@ -453,8 +515,9 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
     dync__lock(&dync__traced_functions.lock);
     if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
     dync__unlock(&dync__traced_functions.lock);
-    if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to "
-                                                 "another program");
+    if (!f.fn)
+        return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to "
+                                          "another program");
     dync__autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
     if (!ctx) return DYNC_ERR_MEMORY;
     dync_status status = dync__traced_backward(g, ctx, &f);
@@ -495,7 +558,8 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
 {
     static uint64_t last_id;
     const char *text = dync__intern(name ? name : "cell");
-    if (!dync__cell_holds(initial)) return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
+    if (!dync__cell_holds(initial))
+        return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
     dync__cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
     if (!cell) return NULL;
     cell->name = text;

@@ -1,6 +1,8 @@
-/* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of pointwise operators. After tape.c, which
- * calls them with grad mode as the walk has it: rules are operator calls, so that one text serves eager backward, the joint graph of
- * AOT and double backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of operations. */
+/* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of
+ * pointwise operators. After tape.c, which calls them with grad mode as the walk has it: rules are
+ * operator calls, so that one text serves eager backward, the joint graph of AOT and double
+ * backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of
+ * operations. */
 #include "../dync.in.h"
 #include "grads.h"
 
@@ -11,12 +13,12 @@ enum {
 #define DYNC__X(rule, ...) DYNC__RULE_##rule,
     DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
-    DYNC__N_RULES
+        DYNC__N_RULES
 };
-static const dync__grad_rule dync__grad_rules[DYNC__N_RULES] = {
-    {NULL, 0, {0, 0, 0, 0}},
-#define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3) {dync__##rule, n_diff, {keep0, keep1, keep2, keep3}},
-    DYNC__GRAD_RULES(DYNC__X)
+static const dync__grad_rule dync__grad_rules[DYNC__N_RULES] = {{NULL, 0, {0, 0, 0, 0}},
+#define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3) \
+    {dync__##rule, n_diff, {keep0, keep1, keep2, keep3}},
+                                                                DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 };
 static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
@@ -27,14 +29,20 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
 
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
-    return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
+    return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]]
+                                                    : NULL;
 }
-DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
+DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void)
+{
+    return &dync__grad_rules[DYNC__RULE_g_zero];
+}
 
 DYNC__FN bool dync__op_differentiable(int op)
 {
     const dync__op_row *row = dync__op_info(op);
-    if (row->flags & (DYNC__OP_NONDIFF | DYNC__OP_OPAQUE) || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
+    if (row->flags & (DYNC__OP_NONDIFF | DYNC__OP_OPAQUE) || row->cls == DYNC__FACTORY ||
+        row->cls == DYNC__EFFECT)
+        return false;
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
     return dync__grad_of_op[op] || row->decompose;
 }
@@ -55,7 +63,9 @@ DYNC__FN dync_value dync__ga(dync__grad *g, int place)
 
 DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *g, int place)
 {
-    return g->call->args[place].kind == DYNC__A_TENSOR ? dync__grad_arg(g, dync__grad_index(g, place)) : NULL;
+    return g->call->args[place].kind == DYNC__A_TENSOR
+               ? dync__grad_arg(g, dync__grad_index(g, place))
+               : NULL;
 }
 
 DYNC__FN bool dync__ga_needed(const dync__grad *g, int place)
@@ -64,8 +74,14 @@ DYNC__FN bool dync__ga_needed(const dync__grad *g, int place)
     return i >= 0 && g->needed[i];
 }
 
-DYNC__FN dync_status dync__ga_set(dync__grad *g, int place, dync_tensor *h) { return dync__grad_set(g, dync__grad_index(g, place), h); }
-DYNC__FN dync_dims dync__ga_shape(const dync__grad *g, int place) { return dync__grad_shape(g, dync__grad_index(g, place)); }
+DYNC__FN dync_status dync__ga_set(dync__grad *g, int place, dync_tensor *h)
+{
+    return dync__grad_set(g, dync__grad_index(g, place), h);
+}
+DYNC__FN dync_dims dync__ga_shape(const dync__grad *g, int place)
+{
+    return dync__grad_shape(g, dync__grad_index(g, place));
+}
 
 DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
 {
@@ -76,7 +92,10 @@ DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
     return dims;
 }
 
-DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args) { return dync__op_call(op, nargs, args, dync__tls.at); }
+DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args)
+{
+    return dync__op_call(op, nargs, args, dync__tls.at);
+}
 
 static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
 {
@@ -138,7 +157,8 @@ static dync_tensor *dync__g_pow_self(dync__grad *g)
     if (p.kind != DYNC_KIND_TENSOR) {
         double number = dync__ga_float(g, 1);
         if (!(number < 0 || number > 0)) return dync_zeros_like(gy);
-        dync_value less = p.kind == DYNC_KIND_FLOAT ? dync_v_float(number - 1) : dync_v_int(dync__ga_int(g, 1) - 1);
+        dync_value less = p.kind == DYNC_KIND_FLOAT ? dync_v_float(number - 1)
+                                                    : dync_v_int(dync__ga_int(g, 1) - 1);
         return dync_mul(gy, dync_mul(p, dync_pow(x, less)));
     }
     return dync_where(dync_eq(p, 0), 0, dync_mul(gy, dync_mul(p, dync_pow(x, dync_sub(p, 1)))));
@@ -219,28 +239,39 @@ DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g)
     return dync__ga_set(g, 1, dync_mul(gy, dync_sub(dync_log1p(dync_neg(x)), dync_log(x))));
 }
 
-/* The larger (or smaller) of the argument at place 0 and that at `other`: equal ones share the gradient, and both have it where one is NaN. */
+/* The larger (or smaller) of the argument at place 0 and that at `other`: equal ones share the
+ * gradient, and both have it where one is NaN. */
 static dync_status dync__g_extremum(dync__grad *g, int other, bool larger)
 {
     dync_tensor *gy = dync__grads_gy(g);
     dync_value a = dync__ga(g, 0), b = dync__ga(g, other);
-    dync_tensor *shared = dync_where(dync_eq(a, b), dync_div(gy, 2), gy), *less = dync_lt(a, b), *more = dync_gt(a, b);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, larger ? less : more, 0)));
-    return dync__ga_needed(g, other) ? dync__ga_set(g, other, dync_masked_fill(shared, larger ? more : less, 0)) : DYNC_OK;
+    dync_tensor *shared = dync_where(dync_eq(a, b), dync_div(gy, 2), gy), *less = dync_lt(a, b),
+                *more = dync_gt(a, b);
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, larger ? less : more, 0)));
+    return dync__ga_needed(g, other)
+               ? dync__ga_set(g, other, dync_masked_fill(shared, larger ? more : less, 0))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_maximum(dync__grad *g) { return dync__g_extremum(g, 1, true); }
 DYNC__FN dync_status dync__g_minimum(dync__grad *g) { return dync__g_extremum(g, 1, false); }
 
-static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
+static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b)
+{
+    return a_or_null ? dync_logical_and(a_or_null, b) : b;
+}
 
-/* A number that x meets takes all of the gradient, a tensor half of it (where the bounds are apart). */
+/* A number that x meets takes all of the gradient, a tensor half of it (where the bounds are
+ * apart). */
 DYNC__FN dync_status dync__g_clamp(dync__grad *g)
 {
-    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL, *apart = NULL, *half = NULL, *gx = gy;
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL, *apart = NULL,
+                *half = NULL, *gx = gy;
     dync_value bound[2] = {dync__ga(g, 1), dync__ga(g, 2)};
     bool low = bound[0].kind != DYNC_KIND_NONE, high = bound[1].kind != DYNC_KIND_NONE;
-    if (low != high && bound[high].kind == DYNC_KIND_TENSOR) return dync__g_extremum(g, high ? 2 : 1, low);
+    if (low != high && bound[high].kind == DYNC_KIND_TENSOR)
+        return dync__g_extremum(g, high ? 2 : 1, low);
     if (low) inside = dync_gt(x, bound[0]);
     if (high) inside = dync__g_both(inside, dync_lt(x, bound[1]));
     if (inside) gx = dync_where(inside, gy, 0);
@@ -263,8 +294,11 @@ DYNC__FN dync_status dync__g_addcmul(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     DYNC__TRY(dync__ga_set(g, 0, gy));
-    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_mul(dync__ga(g, 2), dync__ga(g, 3)))));
-    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_mul(dync__ga(g, 1), dync__ga(g, 3)))) : DYNC_OK;
+    if (dync__ga_needed(g, 1))
+        DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_mul(dync__ga(g, 2), dync__ga(g, 3)))));
+    return dync__ga_needed(g, 2)
+               ? dync__ga_set(g, 2, dync_mul(gy, dync_mul(dync__ga(g, 1), dync__ga(g, 3))))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
@@ -272,20 +306,28 @@ DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
     dync_tensor *gy = dync__grads_gy(g);
     dync_value b = dync__ga(g, 2);
     DYNC__TRY(dync__ga_set(g, 0, gy));
-    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), b))));
+    if (dync__ga_needed(g, 1))
+        DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), b))));
     if (!dync__ga_needed(g, 2)) return DYNC_OK;
-    return dync__ga_set(g, 2, dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));
+    return dync__ga_set(
+        g, 2,
+        dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));
 }
 
 DYNC__FN dync_status dync__g_lerp(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     dync_value weight = dync__ga(g, 2), rest;
-    if (weight.kind == DYNC_KIND_TENSOR) rest = dync_v_tensor(dync_sub(1, weight));
-    else rest = dync_v_float(dync__sf(DYNC__SF_SUB, 1, weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
+    if (weight.kind == DYNC_KIND_TENSOR)
+        rest = dync_v_tensor(dync_sub(1, weight));
+    else
+        rest = dync_v_float(dync__sf(
+            DYNC__SF_SUB, 1, weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, rest)));
     if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, weight)));
-    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_sub(dync__ga(g, 1), dync__ga(g, 0)))) : DYNC_OK;
+    return dync__ga_needed(g, 2)
+               ? dync__ga_set(g, 2, dync_mul(gy, dync_sub(dync__ga(g, 1), dync__ga(g, 0))))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)
@@ -313,16 +355,29 @@ DYNC__FN dync_status dync__g_copy(dync__grad *g)
 
 DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
-DYNC__FN dync_status dync__g_neg(dync__grad *g) { return dync__grads_set(g, dync_neg(dync__grads_gy(g))); }
-DYNC__FN dync_status dync__g_to_dtype(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
-DYNC__FN dync_status dync__g_zero(dync__grad *g) { return dync__grads_set(g, dync_zeros_like(dync__grads_gy(g))); }
+DYNC__FN dync_status dync__g_neg(dync__grad *g)
+{
+    return dync__grads_set(g, dync_neg(dync__grads_gy(g)));
+}
+DYNC__FN dync_status dync__g_to_dtype(dync__grad *g)
+{
+    return dync__grads_set(g, dync__grads_gy(g));
+}
+DYNC__FN dync_status dync__g_zero(dync__grad *g)
+{
+    return dync__grads_set(g, dync_zeros_like(dync__grads_gy(g)));
+}
 
 DYNC__FN dync_status dync__g_to_device(dync__grad *g)
 {
-    return dync__grads_set(g, dync_to_device(dync__grads_gy(g), (dync_device)dync__grad_device(g, 0)));
+    return dync__grads_set(g,
+                           dync_to_device(dync__grads_gy(g), (dync_device)dync__grad_device(g, 0)));
 }
 
-DYNC__FN dync_status dync__g_abs(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sgn(dync__grads_x(g)))); }
+DYNC__FN dync_status dync__g_abs(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sgn(dync__grads_x(g))));
+}
 
 /* 1 - x^2, of asin and acos. */
 static dync_tensor *dync__g_root(dync__grad *g)
@@ -330,8 +385,14 @@ static dync_tensor *dync__g_root(dync__grad *g)
     dync_tensor *x = dync__grads_x(g);
     return dync_rsqrt(dync_add(dync_mul(dync_neg(x), x), 1));
 }
-DYNC__FN dync_status dync__g_acos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_root(g)))); }
-DYNC__FN dync_status dync__g_asin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g))); }
+DYNC__FN dync_status dync__g_acos(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_root(g))));
+}
+DYNC__FN dync_status dync__g_asin(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g)));
+}
 
 DYNC__FN dync_status dync__g_atan(dync__grad *g)
 {
@@ -339,10 +400,22 @@ DYNC__FN dync_status dync__g_atan(dync__grad *g)
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync_mul(x, x), 1)));
 }
 
-DYNC__FN dync_status dync__g_cos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync_sin(dync__grads_x(g))))); }
-DYNC__FN dync_status dync__g_cosh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sinh(dync__grads_x(g)))); }
-DYNC__FN dync_status dync__g_sin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cos(dync__grads_x(g)))); }
-DYNC__FN dync_status dync__g_sinh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cosh(dync__grads_x(g)))); }
+DYNC__FN dync_status dync__g_cos(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync_sin(dync__grads_x(g)))));
+}
+DYNC__FN dync_status dync__g_cosh(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sinh(dync__grads_x(g))));
+}
+DYNC__FN dync_status dync__g_sin(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cos(dync__grads_x(g))));
+}
+DYNC__FN dync_status dync__g_sinh(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cosh(dync__grads_x(g))));
+}
 
 DYNC__FN dync_status dync__g_tan(dync__grad *g)
 {
@@ -350,34 +423,55 @@ DYNC__FN dync_status dync__g_tan(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(y, y), 1)));
 }
 
-DYNC__FN dync_status dync__g_exp(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__grads_y(g))); }
+DYNC__FN dync_status dync__g_exp(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__grads_y(g)));
+}
 
 DYNC__FN dync_status dync__g_exp2(dync__grad *g)
 {
-    return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), dync__grads_y(g)), 0.693147180559945309417));
+    return dync__grads_set(
+        g, dync_mul(dync_mul(dync__grads_gy(g), dync__grads_y(g)), 0.693147180559945309417));
 }
 
-DYNC__FN dync_status dync__g_expm1(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync__grads_y(g), 1))); }
-DYNC__FN dync_status dync__g_log(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync__grads_x(g))); }
-DYNC__FN dync_status dync__g_log1p(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync__grads_x(g), 1))); }
+DYNC__FN dync_status dync__g_expm1(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync__grads_y(g), 1)));
+}
+DYNC__FN dync_status dync__g_log(dync__grad *g)
+{
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync__grads_x(g)));
+}
+DYNC__FN dync_status dync__g_log1p(dync__grad *g)
+{
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync__grads_x(g), 1)));
+}
 
 DYNC__FN dync_status dync__g_log10(dync__grad *g)
 {
-    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2.30258509299404568402)));
+    return dync__grads_set(
+        g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2.30258509299404568402)));
 }
 
 DYNC__FN dync_status dync__g_log2(dync__grad *g)
 {
-    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 0.693147180559945309417)));
+    return dync__grads_set(
+        g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 0.693147180559945309417)));
 }
 
-static dync_tensor *dync__g_bell(dync__grad *g)      /* 2 / sqrt(pi) exp(-x^2) */
+static dync_tensor *dync__g_bell(dync__grad *g) /* 2 / sqrt(pi) exp(-x^2) */
 {
     dync_tensor *x = dync__grads_x(g);
     return dync_mul(dync_exp(dync_neg(dync_mul(x, x))), 1.12837916709551257390);
 }
-DYNC__FN dync_status dync__g_erf(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_bell(g))); }
-DYNC__FN dync_status dync__g_erfc(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_bell(g)))); }
+DYNC__FN dync_status dync__g_erf(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_bell(g)));
+}
+DYNC__FN dync_status dync__g_erfc(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_bell(g))));
+}
 
 DYNC__FN dync_status dync__g_reciprocal(dync__grad *g)
 {
@@ -388,11 +482,18 @@ DYNC__FN dync_status dync__g_reciprocal(dync__grad *g)
 DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
-    return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), -0.5), dync_mul(dync_mul(y, y), y)));
+    return dync__grads_set(
+        g, dync_mul(dync_mul(dync__grads_gy(g), -0.5), dync_mul(dync_mul(y, y), y)));
 }
 
-DYNC__FN dync_status dync__g_sqrt(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2))); }
-DYNC__FN dync_status dync__g_square(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2))); }
+DYNC__FN dync_status dync__g_sqrt(dync__grad *g)
+{
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2)));
+}
+DYNC__FN dync_status dync__g_square(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2)));
+}
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
@@ -405,16 +506,28 @@ static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double th
     if (threshold >= 0 && threshold <= 0) args[2] = dync__arg_i(0);
     return dync__g_call(DYNC__OP_threshold_backward, 3, args);
 }
-DYNC__FN dync_status dync__g_relu(dync__grad *g) { return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__grads_y(g), 0)); }
+DYNC__FN dync_status dync__g_relu(dync__grad *g)
+{
+    return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__grads_y(g), 0));
+}
 
 DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 {
     if (!dync__ga_needed(g, 0)) return DYNC_OK;
-    return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__ga_tensor(g, 1), dync__ga_float(g, 2)));
+    return dync__grads_set(
+        g, dync__g_threshold(dync__grads_gy(g), dync__ga_tensor(g, 1), dync__ga_float(g, 2)));
 }
 
-DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
-DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
+DYNC__FN dync_status dync__g_sigmoid(dync__grad *g)
+{
+    return dync__grads_set(
+        g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g)));
+}
+DYNC__FN dync_status dync__g_tanh(dync__grad *g)
+{
+    return dync__grads_set(
+        g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g)));
+}
 
 /* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in
  * f32 from x = -17 on. exp sees nothing positive, whose infinity is NaN in second gradients. */
@@ -447,14 +560,15 @@ DYNC__FN dync_status dync__g_selu(dync__grad *g)
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
+    return dync__grads_set(
+        g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
 
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)),
                                                                dync_ge(x, dync__ga_float(g, 2)));
-    return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g)));      /* NaN is not held */
+    return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g))); /* NaN is not held */
 }
 
 DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g)

@@ -1,8 +1,11 @@
-/* autograd/grads.h: the gradient rules, one row each, and what they are written with. After node.h; private to grads*.c.
+/* autograd/grads.h: the gradient rules, one row each, and what they are written with. After node.h;
+ * private to grads*.c.
  *
- * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`, which is the function dync__rule.
- * n_diff: how many outputs have a gradient. keep<i>: what the gradient of the argument at place i (3: and later ones) reads: A0, A1,
- * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its shape. */
+ * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`,
+ * which is the function dync__rule. n_diff: how many outputs have a gradient. keep<i>: what the
+ * gradient of the argument at place i (3: and later ones) reads: A0, A1,
+ * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its
+ * shape. */
 #ifndef DYNC__GRADS_H
 #define DYNC__GRADS_H
 #include "node.h"
@@ -139,11 +142,15 @@
     X(g_unsqueeze, 1, 0, 0, 0, 0)                                                                           \
     X(g_view, 1, 0, 0, 0, 0)
 /* clang-format on */
-#define DYNC__BATCH_NORM_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
+#define DYNC__BATCH_NORM_KEEP \
+    (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))
 
-#define DYNC__FLASH_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GO(0) | DYNC__GO(1))
-#define DYNC__RNN_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | DYNC__GO(2) | DYNC__GO(3))
+#define DYNC__FLASH_KEEP \
+    (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GO(0) | DYNC__GO(1))
+#define DYNC__RNN_KEEP                                                                   \
+    (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | \
+     DYNC__GO(2) | DYNC__GO(3))
 
 #define DYNC__X(rule, ...) DYNC__FN dync_status dync__##rule(dync__grad *);
 DYNC__GRAD_RULES(DYNC__X)
@@ -152,24 +159,34 @@ DYNC__GRAD_RULES(DYNC__X)
 /* ---- the call's arguments by their place ----------------------------------------------------- */
 /* tensor as it was, number, or none */
 DYNC__FN dync_value dync__ga(dync__grad *, int place);
-DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *, int place);    /* NULL where it is none */
+DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *, int place); /* NULL where it is none */
 DYNC__FN bool dync__ga_needed(const dync__grad *, int place);
 DYNC__FN dync_status dync__ga_set(dync__grad *, int place, dync_tensor *);
 DYNC__FN dync_dims dync__ga_dims(const dync__grad *, int place);
-DYNC__INLINE int64_t dync__ga_int(const dync__grad *g, int place) { return g->call->args[place].as.i; }
-DYNC__INLINE double dync__ga_float(const dync__grad *g, int place) { return dync__arg_number(&g->call->args[place]); }
-DYNC__FN dync_dims dync__ga_shape(const dync__grad *, int place);  /* of a tensor argument */
+DYNC__INLINE int64_t dync__ga_int(const dync__grad *g, int place)
+{
+    return g->call->args[place].as.i;
+}
+DYNC__INLINE double dync__ga_float(const dync__grad *g, int place)
+{
+    return dync__arg_number(&g->call->args[place]);
+}
+DYNC__FN dync_dims dync__ga_shape(const dync__grad *, int place); /* of a tensor argument */
 /* Of rules with one argument: what comes in, the argument, the output, the result. */
 DYNC__INLINE dync_tensor *dync__grads_gy(const dync__grad *g) { return g->grad_out[0]; }
 DYNC__INLINE dync_tensor *dync__grads_x(dync__grad *g) { return dync__ga_tensor(g, 0); }
 DYNC__INLINE dync_tensor *dync__grads_y(dync__grad *g) { return dync__grad_output(g, 0); }
-DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h) { return dync__ga_set(g, 0, h); }
+DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h)
+{
+    return dync__ga_set(g, 0, h);
+}
 /* An operator by its row, for those without a public function. */
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
-/* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which rounds its result alone. What is set as
- * a gradient is cast to the dtype of its argument. */
+/* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which
+ * rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
-/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size 1. */
+/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with
+ * size 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 /* elements that one result comes from */
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);

@@ -1,12 +1,14 @@
-/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After grads.c; see there. */
+/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After
+ * grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
 
 /* ---- convolution: [N, C, H, W] --------------------------------------------------------------- */
 
-/* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
- * from place `from` on. */
-static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy, dync_tensor *x, dync_tensor *w, const bool *mask)
+/* convolution_backward of these three; mask: which of its results are wanted. stride, padding,
+ * dilation, groups stand in g's call from place `from` on. */
+static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy, dync_tensor *x,
+                                        dync_tensor *w, const bool *mask)
 {
     dync__arg args[10];
     args[0] = dync__arg_h(gy);
@@ -19,14 +21,16 @@ static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy
 
 static dync_tensor *dync__g_item(dync_value list, int i)
 {
-    return list.kind == DYNC_KIND_LIST && i < dync_len(list) ? dync_as_tensor((dync_at)(list, i)) : NULL;
+    return list.kind == DYNC_KIND_LIST && i < dync_len(list) ? dync_as_tensor((dync_at)(list, i))
+                                                             : NULL;
 }
 
 DYNC__FN dync_status dync__g_convolution(dync__grad *g)
 {
     bool mask[3];
     for (int i = 0; i < 3; i++) mask[i] = dync__ga_needed(g, i);
-    dync_value all = dync__g_conv_backward(g, 3, dync__grads_gy(g), dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), mask);
+    dync_value all = dync__g_conv_backward(g, 3, dync__grads_gy(g), dync__ga_tensor(g, 0),
+                                           dync__ga_tensor(g, 1), mask);
     for (int i = 0; i < 3; i++)
         if (mask[i]) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
     return DYNC_OK;
@@ -42,7 +46,10 @@ static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
     return dync__g_call(DYNC__OP_convolution, 7, args);
 }
 
-static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_add(a_or_null, b) : b; }
+static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b)
+{
+    return a_or_null ? dync_add(a_or_null, b) : b;
+}
 
 /* Of convolution_backward(gy, x, w): its results are linear in each of the three. */
 DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
@@ -55,13 +62,21 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
     if (dync__ga_needed(g, 0)) {
         if (gx) h = dync__g_conv(g, gx, dync__ga_tensor(g, 2));
         if (gw) h = dync__g_plus(h, dync__g_conv(g, dync__ga_tensor(g, 1), gw));
-        if (gb) h = dync__g_plus(h, dync_expand(dync_reshape(gb, dync_shape(1, -1, 1, 1)), dync__ga_shape(g, 0)));
+        if (gb)
+            h = dync__g_plus(
+                h, dync_expand(dync_reshape(gb, dync_shape(1, -1, 1, 1)), dync__ga_shape(g, 0)));
         if (gx || gw || gb) DYNC__TRY(dync__ga_set(g, 0, h));
     }
     if (dync__ga_needed(g, 1) && gw)
-        DYNC__TRY(dync__ga_set(g, 1, dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), gw, for_x), 0)));
+        DYNC__TRY(dync__ga_set(g, 1,
+                               dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0),
+                                                                  dync__ga_tensor(g, 1), gw, for_x),
+                                            0)));
     if (dync__ga_needed(g, 2) && gx)
-        DYNC__TRY(dync__ga_set(g, 2, dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), gx, dync__ga_tensor(g, 2), for_w), 1)));
+        DYNC__TRY(dync__ga_set(g, 2,
+                               dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), gx,
+                                                                  dync__ga_tensor(g, 2), for_w),
+                                            1)));
     return DYNC_OK;
 }
 
@@ -81,7 +96,8 @@ DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
     dync__arg args[6];
     args[0] = dync__arg_h(dync__grads_gy(g));
     for (int i = 2; i < 7; i++) args[i - 1] = g->call->args[i];
-    return dync__ga_needed(g, 0) ? dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d, 6, args)) : DYNC_OK;
+    return dync__ga_needed(g, 0) ? dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d, 6, args))
+                                 : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
@@ -98,14 +114,16 @@ DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
 DYNC__FN dync_status dync__g_max_pool2d_backward(dync__grad *g)
 {
     if (!dync__ga_needed(g, 0)) return DYNC_OK;
-    dync_tensor *index = dync_flatten(dync__ga_tensor(g, 2), -2, -1), *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, index);
+    dync_tensor *index = dync_flatten(dync__ga_tensor(g, 2), -2, -1),
+                *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, index);
     return dync__grads_set(g, dync_reshape(flat, dync__ga_shape(g, 2)));
 }
 
 /* ---- normalisation --------------------------------------------------------------------------- */
 
 /* With create_graph the statistics of the batch are computed again, so that they have a history. */
-static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor **mean, dync_tensor **invstd)
+static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor **mean,
+                                     dync_tensor **invstd)
 {
     dync_dims dims = {0}, shape = dync__ga_shape(g, 0);
     for (int d = 0; d < shape.n; d++)
@@ -128,7 +146,7 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
     args[0] = dync__arg_h(dync__grads_gy(g));
     args[1] = dync__arg_h(x);
     args[2] = w ? dync__arg_h(w) : dync__arg_none();
-    for (int i = 0; i < 2; i++) {      /* what training writes meanwhile is not asked for */
+    for (int i = 0; i < 2; i++) { /* what training writes meanwhile is not asked for */
         dync_tensor *running = training ? NULL : dync__ga_tensor(g, 3 + i);
         args[3 + i] = running ? dync__arg_h(running) : dync__arg_none();
     }
@@ -143,11 +161,14 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 }
 
 /* y = n w + b, n = (x - mean) rstd over the trailing dims. With h = gy w:
- *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean / N - grstd rstd^2 n / N. */
+ *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean
+ * / N - grstd rstd^2 n / N. */
 DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
 {
-    dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0], *gx = NULL;
-    dync_tensor *mean = dync__grad_output(g, 1), *rstd = dync__grad_output(g, 2), *n = dync_mul(dync_sub(x, mean), rstd);
+    dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0],
+                *gx = NULL;
+    dync_tensor *mean = dync__grad_output(g, 1), *rstd = dync__grad_output(g, 2),
+                *n = dync_mul(dync_sub(x, mean), rstd);
     dync_dims shape = dync__ga_dims(g, 1), dims = {0};
     double count = dync__g_count(DYNC_ALL, shape);
     dims.n = shape.n;
@@ -160,14 +181,19 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
         dync_tensor *along = dync_mul(n, dync_mean(dync_mul(h, n), dims, true));
         gx = dync_mul(dync_sub(dync_sub(h, dync_mean(h, dims, true)), along), rstd);
     }
-    if (g->grad_out[1]) gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
-    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
+    if (g->grad_out[1])
+        gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
+    if (g->grad_out[2])
+        gx = dync__g_plus(
+            gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)),
+                                     dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose first n arguments are tensors. */
+/* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose
+ * first n arguments are tensors. */
 static dync_status dync__g_plain(dync__grad *g, int n_tensors)
 {
     dync_value in[5], given[DYNC__MAX_OUT], out[DYNC__MAX_OUT];
@@ -178,7 +204,7 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
         bool wanted = t && dync__ga_needed(g, i);
-        if (wanted && !dync_requires_grad(t)) {          /* a saved value without its history */
+        if (wanted && !dync_requires_grad(t)) { /* a saved value without its history */
             if (!(t = dync_detach(t))) return dync_error();
             dync__tensor_set_requires_grad(dync__open(t), true);
         }
@@ -187,7 +213,11 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }
-    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = g->call->nargs, .args = args, .at = dync__tls.at};
+    dync__opcall plain = {.row = g->call->row,
+                          .op = g->call->op,
+                          .nargs = g->call->nargs,
+                          .args = args,
+                          .at = dync__tls.at};
     bool graph = dync_grad_mode_push(true);
     dync_status status = plain.row->decompose(&plain);
     dync_grad_mode_pop(graph);
@@ -199,7 +229,8 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         out[n_out++] = dync_v_tensor(y);
     }
     dync_grad_options options = {.create_graph = graph, .allow_unused = true};
-    dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in), dync_tuple_of(n_out, given), options);
+    dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in),
+                                      dync_tuple_of(n_out, given), options);
     for (int i = 0; i < n; i++) {
         dync_tensor *t = dync__g_item(grads, i);
         if (t) DYNC__TRY(dync__ga_set(g, place[i], t));
@@ -213,12 +244,14 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
     dync__arg args[9];
     if (!g->grad_out[0]) return DYNC_OK;
     if (!dync__tls.grad_enabled_off || dync__ga_needed(g, 3)) return dync__g_plain(g, 4);
-    dync_tensor *from[7] = {g->grad_out[0], dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), dync__ga_tensor(g, 2), dync__grad_output(g, 0),
-                            dync__grad_output(g, 1), dync__ga_tensor(g, 3)};
+    dync_tensor *from[7] = {g->grad_out[0],        dync__ga_tensor(g, 0),   dync__ga_tensor(g, 1),
+                            dync__ga_tensor(g, 2), dync__grad_output(g, 0), dync__grad_output(g, 1),
+                            dync__ga_tensor(g, 3)};
     for (int i = 0; i < 7; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
     args[7] = g->call->args[4];
     args[8] = g->call->args[5];
-    dync_value all = dync__op_call_list(DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, 9, args, dync__tls.at);
+    dync_value all = dync__op_call_list(
+        DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, 9, args, dync__tls.at);
     for (int i = 0; i < 3; i++)
         if (dync__ga_needed(g, i)) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
     return DYNC_OK;
@@ -226,15 +259,24 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-/* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
+/* The steps give the gradient of what each took from the input; that of the weights comes from all
+ * of them in one product. */
 DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
 {
     dync__arg args[10], *call = g->call->args;
     bool reverse = call[6].as.i != 0;
     if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
     if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_plain(g, 5);
-    dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4), *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
-    dync_tensor *from[8] = {g->grad_out[0], g->grad_out[1], dync__ga_tensor(g, 1), h0, c0, y, dync__grad_output(g, 2), gate};
+    dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4),
+                *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
+    dync_tensor *from[8] = {g->grad_out[0],
+                            g->grad_out[1],
+                            dync__ga_tensor(g, 1),
+                            h0,
+                            c0,
+                            y,
+                            dync__grad_output(g, 2),
+                            gate};
     for (int i = 0; i < 8; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
     args[8] = call[5], args[9] = call[6];
     dync_value all = dync__op_call_list(DYNC__OP__rnn_layer_backward, 10, args, dync__tls.at);
@@ -247,12 +289,16 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
     if (call[5].as.i == 3) {
         int64_t size = dync__ga_shape(g, 1).d[1];
         dync_value parts[2] = {dync_v_tensor(dync_slice(gx, -1, 0, 2 * size, 1)),
-                               dync_v_tensor(dync_mul(dync_slice(gx, -1, 2 * size, 3 * size, 1), dync_slice(gate, -1, 0, size, 1)))};
+                               dync_v_tensor(dync_mul(dync_slice(gx, -1, 2 * size, 3 * size, 1),
+                                                      dync_slice(gate, -1, 0, size, 1)))};
         share = dync_cat(dync_tuple_of(2, parts), -1);
     }
-    if (dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync_sum(share, dync_shape(0, 1), false)));
+    if (dync__ga_needed(g, 2))
+        DYNC__TRY(dync__ga_set(g, 2, dync_sum(share, dync_shape(0, 1), false)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    dync_value states[2] = {dync_v_tensor(dync_unsqueeze(h0, 0)), dync_v_tensor(dync_slice(y, 0, reverse ? 1 : 0, reverse ? INT64_MAX : -1, 1))};
+    dync_value states[2] = {
+        dync_v_tensor(dync_unsqueeze(h0, 0)),
+        dync_v_tensor(dync_slice(y, 0, reverse ? 1 : 0, reverse ? INT64_MAX : -1, 1))};
     if (reverse) {
         dync_value first = states[0];
         states[0] = states[1];

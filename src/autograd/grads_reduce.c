@@ -1,4 +1,5 @@
-/* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c; see there. */
+/* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c;
+ * see there. */
 #include "../dync.in.h"
 #include "grads.h"
 
@@ -17,7 +18,7 @@ static void dync__g_reduced(dync_dims dims, int n, bool *reduced)
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
-    if (keepdim || dims.n == 0) return h;      /* 0-dim: expands to anything */
+    if (keepdim || dims.n == 0) return h; /* 0-dim: expands to anything */
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
         if (reduced[d]) h = dync_unsqueeze(h, d);
@@ -47,7 +48,8 @@ static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g
 static dync_tensor *dync__g_spread(dync__grad *g)
 {
     dync_dims shape = dync__ga_shape(g, 0);
-    dync_tensor *h = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
+    dync_tensor *h =
+        dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
     return dync_expand(h, shape);
 }
 
@@ -55,13 +57,15 @@ DYNC__FN dync_status dync__g_sum(dync__grad *g) { return dync__grads_set(g, dync
 
 DYNC__FN dync_status dync__g_mean(dync__grad *g)
 {
-    return dync__grads_set(g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
+    return dync__grads_set(
+        g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
 }
 
 /* x moved by `by` places along dim, ones in front. */
 static dync_tensor *dync__g_moved(dync_tensor *x, int dim, int64_t n, int64_t by)
 {
-    dync_value parts[2] = {dync_v_tensor(dync_ones_like(dync_narrow(x, dim, 0, by))), dync_v_tensor(dync_narrow(x, dim, 0, n - by))};
+    dync_value parts[2] = {dync_v_tensor(dync_ones_like(dync_narrow(x, dim, 0, by))),
+                           dync_v_tensor(dync_narrow(x, dim, 0, n - by))};
     return dync_cat(dync_tuple_of(2, parts), dim);
 }
 
@@ -73,26 +77,35 @@ static dync_tensor *dync__g_before(dync_tensor *x, int dim, int64_t n)
     return y;
 }
 
-/* The product of all other places, by multiplications alone: right in gradients of any order, whatever is zero. */
+/* The product of all other places, by multiplications alone: right in gradients of any order,
+ * whatever is zero. */
 static dync_tensor *dync__g_others(dync_tensor *x, dync_dims shape, const bool *reduced)
 {
     dync_tensor *all = NULL, *inner = x;
     for (int d = shape.n - 1; d >= 0; d--) {
         if (!reduced[d]) continue;
         int64_t n = dync__sz_number(shape.d[d]);
-        dync_tensor *others = n == 0 ? inner : dync_mul(dync__g_before(inner, d, n), dync_flip(dync__g_before(dync_flip(inner, dync__g_dim(d)), d, n), dync__g_dim(d)));
+        dync_tensor *others =
+            n == 0 ? inner
+                   : dync_mul(dync__g_before(inner, d, n),
+                              dync_flip(dync__g_before(dync_flip(inner, dync__g_dim(d)), d, n),
+                                        dync__g_dim(d)));
         all = all ? dync_mul(all, others) : others;
         inner = dync_prod(inner, dync__g_dim(d), true);
     }
     return all;
 }
 
-/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and the others' is zero. */
-static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dync_dims shape, const bool *reduced)
+/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and
+ * the others' is zero. */
+static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dync_dims shape,
+                                              const bool *reduced)
 {
     dync_dims dims = dync__ga_dims(g, 1);
-    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, dync__g_flag(g, 2), shape), *zero = dync_eq(x, 0);
-    dync_tensor *safe = dync_masked_fill(x, zero, 1), *zeros = dync_sum(zero, dims, true), *others = safe;
+    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, dync__g_flag(g, 2), shape),
+                *zero = dync_eq(x, 0);
+    dync_tensor *safe = dync_masked_fill(x, zero, 1), *zeros = dync_sum(zero, dims, true),
+                *others = safe;
     for (int d = 0; d < shape.n; d++)
         if (reduced[d]) others = dync_prod(others, dync__g_dim(d), true);
     return dync_where(zero, dync_where(dync_eq(zeros, 1), others, 0), dync_div(y, safe));
@@ -101,10 +114,13 @@ static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dyn
 DYNC__FN dync_status dync__g_prod(dync__grad *g)
 {
     dync_dims shape = dync__ga_shape(g, 0);
-    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
+    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
+                                                          dync__g_flag(g, 2), shape);
     bool reduced[DYNC_MAX_DIMS], again = !dync__tls.grad_enabled_off && shape.n > 0;
     dync__g_reduced(dync__ga_dims(g, 1), shape.n, reduced);
-    return dync__grads_set(g, dync_mul(gy, again ? dync__g_others(x, shape, reduced) : dync__g_prod_by_quotients(g, x, shape, reduced)));
+    return dync__grads_set(g,
+                           dync_mul(gy, again ? dync__g_others(x, shape, reduced)
+                                              : dync__g_prod_by_quotients(g, x, shape, reduced)));
 }
 
 /* 2 / (n - correction) gy (x - mean) */
@@ -113,18 +129,25 @@ static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     dync_tensor *x = dync__grads_x(g);
     double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
-    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)), dync_sub(x, dync_mean(x, dims, true)));
+    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)),
+                    dync_sub(x, dync_mean(x, dims, true)));
 }
 
 DYNC__FN dync_status dync__g_var(dync__grad *g)
 {
-    return dync__grads_set(g, dync__g_var_of(g, dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
+    return dync__grads_set(
+        g, dync__g_var_of(g, dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
+                                          dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
 
 DYNC__FN dync_status dync__g_std(dync__grad *g)
 {
-    dync_tensor *y = dync__grads_y(g), *gv = dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
-    return dync__grads_set(g, dync__g_var_of(g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
+    dync_tensor *y = dync__grads_y(g),
+                *gv =
+                    dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
+    return dync__grads_set(
+        g, dync__g_var_of(
+               g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
 
 /* ---- extremes, sorting ----------------------------------------------------------------------- */
@@ -134,14 +157,17 @@ DYNC__FN dync_status dync__g_amax(dync__grad *g)
 {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     bool keepdim = dync__g_flag(g, 2);
-    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape), *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
-    dync_tensor *best = dync_to_dtype(dync_eq(dync__grads_x(g), y), (dync_dtype)dync__grad_dtype(g, 0));
+    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
+                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
+    dync_tensor *best =
+        dync_to_dtype(dync_eq(dync__grads_x(g), y), (dync_dtype)dync__grad_dtype(g, 0));
     return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
 }
 
 static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
 {
-    return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i), dync__grad_device(g, i));
+    return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i),
+                            dync__grad_device(g, i));
 }
 
 /* max_dim, min_dim: to the place that was chosen. */
@@ -161,7 +187,9 @@ static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
-    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg), dync__grad_output(g, 1), gy));
+    return dync__grads_set(g,
+                           dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg),
+                                        dync__grad_output(g, 1), gy));
 }
 DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
 DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
@@ -172,7 +200,9 @@ DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);
     if (dync__ga_shape(g, 0).n == 0) return dync__grads_set(g, dync__grads_gy(g));
-    return dync__grads_set(g, dync_flip(dync_cumsum(dync_flip(dync__grads_gy(g), dync__g_dim(dim)), dim), dync__g_dim(dim)));
+    return dync__grads_set(
+        g, dync_flip(dync_cumsum(dync_flip(dync__grads_gy(g), dync__g_dim(dim)), dim),
+                     dync__g_dim(dim)));
 }
 
 static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
@@ -197,14 +227,15 @@ DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
 {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     bool keepdim = dync__g_flag(g, 2);
-    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape), *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
+    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
+                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
     return dync__grads_set(g, dync_mul(gy, dync_exp(dync_sub(dync__grads_x(g), y))));
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-/* Does the argument lie column by column, as the transpose of a weight does? Then products are formed the other way round, so that its
- * gradient lies like it. */
+/* Does the argument lie column by column, as the transpose of a weight does? Then products are
+ * formed the other way round, so that its gradient lies like it. */
 static bool dync__g_by_columns(const dync__grad *g, int i)
 {
     dync__layout lay = dync__grad_layout(g, i);
@@ -213,46 +244,58 @@ static bool dync__g_by_columns(const dync__grad *g, int i)
 
 static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
 {
-    return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy))) : dync_mm(gy, dync_t(right));
+    return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy)))
+                                       : dync_mm(gy, dync_t(right));
 }
 
 static dync_tensor *dync__g_mm_right(dync__grad *g, int right, dync_tensor *gy, dync_tensor *left)
 {
-    return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left)) : dync_mm(dync_t(left), gy);
+    return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left))
+                                        : dync_mm(dync_t(left), gy);
 }
 
 DYNC__FN dync_status dync__g_mm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_mm_left(g, 0, gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_mm_right(g, 1, gy, dync__ga_tensor(g, 0))) : DYNC_OK;
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync__g_mm_left(g, 0, gy, dync__ga_tensor(g, 1))));
+    return dync__ga_needed(g, 1)
+               ? dync__ga_set(g, 1, dync__g_mm_right(g, 1, gy, dync__ga_tensor(g, 0)))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_addmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync__g_mm_left(g, 1, gy, dync__ga_tensor(g, 2))));
-    if (dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync__g_mm_right(g, 2, gy, dync__ga_tensor(g, 1))));
+    if (dync__ga_needed(g, 1))
+        DYNC__TRY(dync__ga_set(g, 1, dync__g_mm_left(g, 1, gy, dync__ga_tensor(g, 2))));
+    if (dync__ga_needed(g, 2))
+        DYNC__TRY(dync__ga_set(g, 2, dync__g_mm_right(g, 2, gy, dync__ga_tensor(g, 1))));
     return dync__ga_set(g, 0, gy);
 }
 
 DYNC__FN dync_status dync__g_bmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_bmm(gy, dync_transpose(dync__ga_tensor(g, 1), 1, 2))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_bmm(dync_transpose(dync__ga_tensor(g, 0), 1, 2), gy)) : DYNC_OK;
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync_bmm(gy, dync_transpose(dync__ga_tensor(g, 1), 1, 2))));
+    return dync__ga_needed(g, 1)
+               ? dync__ga_set(g, 1, dync_bmm(dync_transpose(dync__ga_tensor(g, 0), 1, 2), gy))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_dot(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga_tensor(g, 0))) : DYNC_OK;
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga_tensor(g, 0)))
+                                 : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_mv(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_outer(gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy)) : DYNC_OK;
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy))
+                                 : DYNC_OK;
 }

@@ -1,4 +1,5 @@
-/* autograd/grads_view.c: gradient rules of views and of operators that move elements. After grads.c; see there. */
+/* autograd/grads_view.c: gradient rules of views and of operators that move elements. After
+ * grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
 
@@ -6,14 +7,24 @@
 
 /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
-DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
+DYNC__FN dync_status dync__g_view(dync__grad *g)
+{
+    return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0)));
+}
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
-DYNC__FN dync_status dync__g_t(dync__grad *g) { return dync__grads_set(g, dync_t(dync__grads_gy(g))); }
+DYNC__FN dync_status dync__g_t(dync__grad *g)
+{
+    return dync__grads_set(g, dync_t(dync__grads_gy(g)));
+}
 
-DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g) { return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
+DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g)
+{
+    return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
+}
 DYNC__FN dync_status dync__g_transpose(dync__grad *g)
 {
-    return dync__grads_set(g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
+    return dync__grads_set(
+        g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
 }
 
 DYNC__FN dync_status dync__g_permute(dync__grad *g)
@@ -43,7 +54,9 @@ DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
 {
     dync__layout base, view;
     dync__g_window(g, 1, &base, &view);
-    return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view, dync__grad_dtype(g, 0), dync__grad_device(g, 0)));
+    return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view,
+                                                        dync__grad_dtype(g, 0),
+                                                        dync__grad_device(g, 0)));
 }
 
 DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g)
@@ -52,13 +65,17 @@ DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g)
     dync_tensor *gy = dync__grads_gy(g);
     int device = dync__grad_device(g, 0);
     dync__g_window(g, 2, &base, &view);
-    dync_tensor *hole = dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device), &base, &view, DYNC_F32, device);
+    dync_tensor *hole =
+        dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device),
+                                  &base, &view, DYNC_F32, device);
     DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, dync_ne(hole, 0), 0)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync__strided_transfer(gy, &view, &base, dync__grad_dtype(g, 1), device));
+    return dync__ga_set(g, 1,
+                        dync__strided_transfer(gy, &view, &base, dync__grad_dtype(g, 1), device));
 }
 
-/* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */
+/* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from
+ * place 1 of the view on. */
 static dync_tensor *dync__g_view_backward(dync__grad *g, int op)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -68,32 +85,55 @@ static dync_tensor *dync__g_view_backward(dync__grad *g, int op)
     for (int i = 1; i < g->call->nargs; i++) args[i + 1] = g->call->args[i];
     return dync__g_call(op, g->call->nargs + 1, args);
 }
-DYNC__FN dync_status dync__g_select(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_select_backward)); }
-DYNC__FN dync_status dync__g_slice(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_slice_backward)); }
-DYNC__FN dync_status dync__g_diagonal(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_diagonal_backward)); }
+DYNC__FN dync_status dync__g_select(dync__grad *g)
+{
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_select_backward));
+}
+DYNC__FN dync_status dync__g_slice(dync__grad *g)
+{
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_slice_backward));
+}
+DYNC__FN dync_status dync__g_diagonal(dync__grad *g)
+{
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_diagonal_backward));
+}
 
 DYNC__FN dync_status dync__g_select_backward(dync__grad *g)
 {
-    return dync__grads_set(g, dync_select(dync__grads_gy(g), (int)dync__ga_int(g, 2), dync__ga_int(g, 3)));
+    return dync__grads_set(
+        g, dync_select(dync__grads_gy(g), (int)dync__ga_int(g, 2), dync__ga_int(g, 3)));
 }
 
 DYNC__FN dync_status dync__g_slice_backward(dync__grad *g)
 {
-    return dync__grads_set(g, dync_slice(dync__grads_gy(g), (int)dync__ga_int(g, 2), dync__ga_int(g, 3), dync__ga_int(g, 4), dync__ga_int(g, 5)));
+    return dync__grads_set(g,
+                           dync_slice(dync__grads_gy(g), (int)dync__ga_int(g, 2),
+                                      dync__ga_int(g, 3), dync__ga_int(g, 4), dync__ga_int(g, 5)));
 }
 
 DYNC__FN dync_status dync__g_diagonal_backward(dync__grad *g)
 {
-    return dync__grads_set(g, dync_diagonal(dync__grads_gy(g), (int)dync__ga_int(g, 2), (int)dync__ga_int(g, 3), (int)dync__ga_int(g, 4)));
+    return dync__grads_set(g, dync_diagonal(dync__grads_gy(g), (int)dync__ga_int(g, 2),
+                                            (int)dync__ga_int(g, 3), (int)dync__ga_int(g, 4)));
 }
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__g_flip(dync__grad *g) { return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1))); }
-DYNC__FN dync_status dync__g_tril(dync__grad *g) { return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
-DYNC__FN dync_status dync__g_triu(dync__grad *g) { return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
+DYNC__FN dync_status dync__g_flip(dync__grad *g)
+{
+    return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1)));
+}
+DYNC__FN dync_status dync__g_tril(dync__grad *g)
+{
+    return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
+}
+DYNC__FN dync_status dync__g_triu(dync__grad *g)
+{
+    return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
+}
 
-/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no part. */
+/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no part.
+ */
 DYNC__FN dync_status dync__g_cat(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);
@@ -106,8 +146,9 @@ DYNC__FN dync_status dync__g_cat(dync__grad *g)
         bool skipped = shape.n == 1 && shape.d[0] == 0 && gy->lay.ndim != 1;
         int64_t size = skipped ? 0 : shape.d[dim];
         if (g->needed[i]) {
-            dync_tensor *h = skipped ? dync__grad_zeros(shape, dync__grad_dtype(g, i), dync__grad_device(g, i))
-                                     : dync_slice(dync__grads_gy(g), dim, from, dync__sz_add(from, size), 1);
+            dync_tensor *h =
+                skipped ? dync__grad_zeros(shape, dync__grad_dtype(g, i), dync__grad_device(g, i))
+                        : dync_slice(dync__grads_gy(g), dim, from, dync__sz_add(from, size), 1);
             DYNC__TRY(dync__grad_set(g, i, h));
         }
         from = dync__sz_add(from, size);
@@ -122,19 +163,22 @@ static dync_tensor *dync__g_zeros_of_self(dync__grad *g)
 
 DYNC__FN dync_status dync__g_gather(dync__grad *g)
 {
-    return dync__grads_set(g, dync_scatter_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2), dync__grads_gy(g)));
+    return dync__grads_set(g, dync_scatter_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1),
+                                               dync__ga_tensor(g, 2), dync__grads_gy(g)));
 }
 
 DYNC__FN dync_status dync__g_index_select(dync__grad *g)
 {
-    return dync__grads_set(g, dync_index_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2), dync__grads_gy(g)));
+    return dync__grads_set(g, dync_index_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1),
+                                             dync__ga_tensor(g, 2), dync__grads_gy(g)));
 }
 
 DYNC__FN dync_status dync__g_index_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 3)) return DYNC_OK;
-    return dync__ga_set(g, 3, dync_index_select(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
+    return dync__ga_set(
+        g, 3, dync_index_select(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
 
 DYNC__FN dync_status dync__g_scatter(dync__grad *g)
@@ -149,5 +193,6 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 3)) return DYNC_OK;
-    return dync__ga_set(g, 3, dync_gather(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
+    return dync__ga_set(
+        g, 3, dync_gather(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }

@@ -1,7 +1,8 @@
-/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c, which calls them around every node.
+/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c,
+ * which calls them around every node.
  *
- * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the number of the output, so they stay
- * with the value when the tensor is written in place later. */
+ * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the
+ * number of the output, so they stay with the value when the tensor is written in place later. */
 #include "../dync.in.h"
 #include "node.h"
 
@@ -41,9 +42,11 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
-        return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected "
-                                          "%lld elements, got %lld",
-                          (long long)dync__sz_hint(before->numel), (long long)dync__sz_hint(t->numel));
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "hook has changed the size of the gradient: expected "
+                          "%lld elements, got %lld",
+                          (long long)dync__sz_hint(before->numel),
+                          (long long)dync__sz_hint(t->numel));
     dync__ref(t);
     *grad = t;
     dync__unref(before);
@@ -67,14 +70,18 @@ DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_o
     dync__walk_record *r = dync__walk_recorder;
     for (int i = 0; i < list->n; i++) {
         dync__hook_entry h = list->at[i];
-        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE) DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
-        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr]) DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
-        else if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
+        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE)
+            DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
+        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr])
+            DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
+        else if (h.kind == DYNC__HOOK_RETAIN)
+            dync__hook_retain(&h, grad_out[h.nr]);
     }
     return DYNC_OK;
 }
 
-/* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that leaves it. */
+/* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that
+ * leaves it. */
 DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
 {
     int first = 0;
@@ -82,7 +89,8 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
     dync__tensor *none = NULL;
     for (int i = 0; i < node->hook.n; i++) {
         dync__hook_entry h = node->hook.at[i];
-        if (h.kind == DYNC__HOOK_POST) DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
+        if (h.kind == DYNC__HOOK_POST)
+            DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
     }
     dync__unref(none);
     return DYNC_OK;
@@ -96,14 +104,16 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
         if (h.kind != DYNC__HOOK_AFTER) continue;
         uint64_t errors = dync__error_count();
         h.after(dync__handle(dync__gnode_leaf(node)), h.user);
-        if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+        if (dync__error_count() != errors)
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     }
     return DYNC_OK;
 }
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr, dync_hook fn, void *user, const dync_tensor *retain)
+static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr,
+                           dync_hook fn, void *user, const dync_tensor *retain)
 {
     dync__hook_entry h = {0};
     h.kind = (uint8_t)kind;
@@ -155,7 +165,9 @@ DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *us
         return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't "
                                              "require gradient");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
-    bool added = dync__grad_meta_of(t) && dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id ? id : dync__hook_reserve(), nr, fn, user, NULL);
+    bool added = dync__grad_meta_of(t) &&
+                 dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR,
+                                id ? id : dync__hook_reserve(), nr, fn, user, NULL);
     dync__gnode_unref(node);
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
 }
@@ -197,12 +209,24 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
 {
     dync__tensor *t = dync__open(handle);
     if (!t) return -1;
-    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"), -1;
-    if (dync__tls.compiling) return dync__fail(DYNC_ERR_UNSUPPORTED, "dync_register_post_accumulate_hook: register it outside of the traced function"), -1;
+    if (!fn)
+        return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"),
+               -1;
+    if (dync__tls.compiling)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_register_post_accumulate_hook: register it outside of the traced "
+                          "function"),
+               -1;
     if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient"), -1;
-    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "post accumulate grad hooks cannot be registered on non-leaf tensors"), -1;
-    dync__hook_entry h = {.kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "cannot register a hook on a tensor that doesn't require gradient"),
+               -1;
+    if (!dync__tensor_is_leaf(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "post accumulate grad hooks cannot be registered on non-leaf tensors"),
+               -1;
+    dync__hook_entry h = {
+        .kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
     return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
 
@@ -212,7 +236,11 @@ static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, v
     int nr = 0;
     dync__tensor *t = dync__open(out);
     if (!t || dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
-    if (!node) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"), -1;
+    if (!node)
+        return dync__fail(
+                   DYNC_ERR_AUTOGRAD,
+                   "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"),
+               -1;
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
     bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
                  (!post || dync__hook_add(&node->hook, DYNC__HOOK_POST, id, nr, post, user, NULL));
@@ -225,7 +253,8 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
 {
     dync_value real = dync_v_tensor(out);
     dync__opaque opaque;
-    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    if (!pre && !post)
+        return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
     const dync__grad_intercept *traced = dync__hooks_intercept();
     if (traced && traced->expose && !traced->expose(out)) return -1;
     if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
@@ -243,18 +272,20 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
-    if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
-                                                                             "on Tensor that has "
-                                                                             "requires_grad=False");
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
+                                             "on Tensor that has "
+                                             "requires_grad=False");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
-    if (!node) return DYNC_OK;         /* a leaf keeps its gradient anyway */
+    if (!node) return DYNC_OK; /* a leaf keeps its gradient anyway */
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
     bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
     dync__gnode_unref(node);
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
+/* After a write in place the hook is with an earlier node of the same value, which the first edge
+ * leads to. */
 DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
 {
     if (!t->grad || id < 0) return false;
@@ -271,5 +302,6 @@ DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
     dync__tensor *t = dync__open(handle);
     if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
-    for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
+    for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);)
+        node = node->n_in ? node->edge[0].node : NULL;
 }

@@ -1,8 +1,9 @@
-/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before tape.c, which makes nodes for operators,
- * and engine.c, which walks them.
+/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before
+ * tape.c, which makes nodes for operators, and engine.c, which walks them.
  *
- * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its last reference, and a whole chain dies
- * in a loop (a list of the dying, per thread), never by recursion; a leaf's accumulation node is found again while anything uses it. */
+ * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its
+ * last reference, and a whole chain dies in a loop (a list of the dying, per thread), never by
+ * recursion; a leaf's accumulation node is found again while anything uses it. */
 #include "../dync.in.h"
 #include "node.h"
 
@@ -10,8 +11,8 @@
 typedef struct dync__grad_thread {
     dync__gnode *dead;
     bool burying;
-    const dync__gnode *running;          /* its rule runs: operators get its sequence number */
-    const dync__gnode *visited;          /* the engine is at it: its hooks too */
+    const dync__gnode *running; /* its rule runs: operators get its sequence number */
+    const dync__gnode *visited; /* the engine is at it: its hooks too */
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
 /* of the weak pointers from leaves to accumulation nodes */
@@ -35,14 +36,16 @@ DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
 
 DYNC__FN int64_t dync__seq_now(void)
 {
-    if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
+    if (dync__gt.running && dync__gt.running->seq != UINT64_MAX)
+        return (int64_t)dync__gt.running->seq;
     return (int64_t)dync__tls.seq - 1;
 }
 
 DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key)
 {
     const dync__gnode *node = dync__gt.visited;
-    if (!key) return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
+    if (!key)
+        return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
     if (!node) return NULL;
     bool number = strcmp(key, "grad_fn_seq_nr") == 0 && node->seq != UINT64_MAX;
     if (!number && strcmp(key, "in_grad_fn") != 0) return NULL;
@@ -55,8 +58,10 @@ DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes. */
-DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out, size_t extra)
+/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes.
+ */
+DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out,
+                                      size_t extra)
 {
     size_t edges = sizeof(dync__gnode), outs = edges + (size_t)n_in * sizeof(dync__gedge);
     outs = (outs + 15) & ~(size_t)15;
@@ -75,7 +80,8 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
     node->out = (dync__ginfo *)(void *)(block + outs);
     node->state = extra ? block + more : NULL;
     node->bytes = more + extra;
-    for (int i = 0; i < n_out; i++) node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
+    for (int i = 0; i < n_out; i++)
+        node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
     node->seq = dync__tls.seq++;
     node->thread = dync__thread_number();
     return node;
@@ -102,7 +108,8 @@ static void dync__gnode_bury(dync__gnode *node)
     dync__free(node, node->bytes);
 }
 
-/* What dies while another is being buried waits in a list: the stack stays flat however long the chain is. */
+/* What dies while another is being buried waits in a list: the stack stays flat however long the
+ * chain is. */
 DYNC__FN void dync__gnode_unref(dync__gnode *node)
 {
     if (!node || DYNC__ATOMIC_DEC(&node->refs) > 0) return;
@@ -145,7 +152,10 @@ DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *
     size_t n = 0;
     bool up = true;
     for (; *op && n + 16 < cap; op++) {
-        if (*op == '_') { up = true; continue; }
+        if (*op == '_') {
+            up = true;
+            continue;
+        }
         buf[n++] = (char)(up && *op >= 'a' && *op <= 'z' ? *op - 'a' + 'A' : *op);
         up = false;
     }
@@ -166,7 +176,8 @@ static void dync__grad_meta_free(dync__grad_meta *meta)
 }
 DYNC__DATA void (*dync__free_grad_meta)(struct dync__grad_meta *) = dync__grad_meta_free;
 
-/* Two threads may find a shared parameter without one at the same time: the second takes the first's. */
+/* Two threads may find a shared parameter without one at the same time: the second takes the
+ * first's. */
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
 {
     dync__grad_meta *meta = DYNC__ATOMIC_LOAD(&t->grad), *none = NULL;
@@ -209,7 +220,8 @@ DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
     const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD && (meta->base->flags & DYNC__T_REQUIRES_GRAD);
+    return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD &&
+           (meta->base->flags & DYNC__T_REQUIRES_GRAD);
 }
 
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
@@ -229,8 +241,10 @@ DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
 
 DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {
-    if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
-    else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
+    if (on)
+        t->flags |= DYNC__T_REQUIRES_GRAD;
+    else
+        t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
 }
 
 /* ---- accumulation: the last node of every way, which adds into a leaf's .grad ---------------- */
@@ -245,16 +259,23 @@ static void dync__accumulate_destroy(void *state)
     dync__tensor *leaf = state;
     dync__mutex *lock = dync__leaf_lock(leaf);
     dync__lock(lock);
-    if (leaf->grad && leaf->grad->accumulate && DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0) leaf->grad->accumulate = NULL;
+    if (leaf->grad && leaf->grad->accumulate &&
+        DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0)
+        leaf->grad->accumulate = NULL;
     dync__unlock(lock);
     dync__unref(leaf);
 }
-static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy, NULL};
+static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL,
+                                                         dync__accumulate_destroy, NULL};
 
-DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
+DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node)
+{
+    return node->cls == &dync__accumulate_class;
+}
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
 
-/* One more reference, unless the count had reached zero: then the node is dying in another thread, or waits to be buried in this one. */
+/* One more reference, unless the count had reached zero: then the node is dying in another thread,
+ * or waits to be buried in this one. */
 DYNC__RARE static bool dync__gnode_revive(dync__gnode *node)
 {
     int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
@@ -275,7 +296,7 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     if (found) return node;
     node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
     if (!node) return NULL;
-    dync__tls.seq--;                    /* no number of its own: it always runs first */
+    dync__tls.seq--; /* no number of its own: it always runs first */
     node->seq = UINT64_MAX;
     node->state = leaf;
     dync__ref(leaf);
@@ -299,12 +320,14 @@ static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
     return true;
 }
 
-/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A value being recorded is held once
- * by its recorder. */
+/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A
+ * value being recorded is held once by its recorder. */
 static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
 {
     int32_t recorder = (g->flags & DYNC__T_FAKE) && g->node;
-    if (g->refs != 1 + recorder || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
+    if (g->refs != 1 + recorder || g->storage->refs != 1 ||
+        (g->storage->flags & DYNC__STORAGE_BORROWED))
+        return false;
     if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
     return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
 }
@@ -330,8 +353,10 @@ static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, d
         *out = g;
         return DYNC_OK;
     }
-    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay)) return dync__op_run(DYNC__OP_clone, 1, &arg, out);
-    if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay)) return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);
+    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay))
+        return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay))
+        return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);
     return dync__clone_like(leaf, g, out);
 }
 
@@ -345,15 +370,17 @@ static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dyn
     return dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, sum);
 }
 
-/* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in place, so that who holds .grad sees
- * them; with it the sum is a new tensor with a history. Threads may share a leaf: they add one after the other. What is let go is let go
- * outside the lock: a tensor that dies may take nodes with it. */
+/* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in
+ * place, so that who holds .grad sees them; with it the sum is a new tensor with a history. Threads
+ * may share a leaf: they add one after the other. What is let go is let go outside the lock: a
+ * tensor that dies may take nodes with it. */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken)
 {
     static dync__mutex locks[16];
     dync__tensor *sum = NULL, *before = NULL;
     dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
-    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted() : NULL;
+    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted()
+                                                                    : NULL;
     if (traced && traced->accumulate && status == DYNC_OK) traced->accumulate(leaf, &status);
     if (status == DYNC_OK) {
         dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];

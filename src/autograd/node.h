@@ -1,16 +1,18 @@
-/* autograd/node.h: what the files of autograd/ share: nodes, edges, what a tensor knows about its history. See autograd.h for the
- * contract with the other stages.
+/* autograd/node.h: what the files of autograd/ share: nodes, edges, what a tensor knows about its
+ * history. See autograd.h for the contract with the other stages.
  *
  * Ownership, which has no cycles:
- *   tensor -> its meta -> the node that made it -> edges -> earlier nodes -> ... -> accumulation nodes -> leaf tensors
- * A node never holds the tensor it made, and keeps what it saved as bare aliases of the storage (leaves as they are), so writing in
- * place and rebasing a tensor on a later node ties no knot. A leaf knows its accumulation node weakly.
- * A chain of nodes is freed without recursion: see dync__gnode_unref. */
+ *   tensor -> its meta -> the node that made it -> edges -> earlier nodes -> ... -> accumulation
+ * nodes -> leaf tensors A node never holds the tensor it made, and keeps what it saved as bare
+ * aliases of the storage (leaves as they are), so writing in place and rebasing a tensor on a later
+ * node ties no knot. A leaf knows its accumulation node weakly. A chain of nodes is freed without
+ * recursion: see dync__gnode_unref. */
 #ifndef DYNC__NODE_H
 #define DYNC__NODE_H
 #include "autograd.h"
 
-/* What remains known of a tensor after it is gone. dims: ndim sizes; then, for arguments, ndim strides and the offset. */
+/* What remains known of a tensor after it is gone. dims: ndim sizes; then, for arguments, ndim
+ * strides and the offset. */
 typedef struct dync__ginfo {
     uint8_t dtype;
     uint16_t device;
@@ -18,64 +20,82 @@ typedef struct dync__ginfo {
     const int64_t *dims;
 } dync__ginfo;
 
-/* A gradient's way: into the nr-th gradient that node takes. node is an owned reference, NULL where no gradient is wanted. */
+/* A gradient's way: into the nr-th gradient that node takes. node is an owned reference, NULL where
+ * no gradient is wanted. */
 typedef struct dync__gedge {
     struct dync__gnode *node;
     int32_t nr;
 } dync__gedge;
 
-typedef enum { DYNC__HOOK_TENSOR, DYNC__HOOK_PRE, DYNC__HOOK_POST, DYNC__HOOK_RETAIN, DYNC__HOOK_AFTER } dync__hook_kind;
+typedef enum {
+    DYNC__HOOK_TENSOR,
+    DYNC__HOOK_PRE,
+    DYNC__HOOK_POST,
+    DYNC__HOOK_RETAIN,
+    DYNC__HOOK_AFTER
+} dync__hook_kind;
 typedef struct dync__hook_entry {
     uint8_t kind;
-    int32_t id, nr;                    /* nr: which gradient of the node */
+    int32_t id, nr; /* nr: which gradient of the node */
     dync_hook fn;
     void *user;
-    const dync_tensor *retain;         /* RETAIN: whose .grad; may be stale by then */
-    dync_param_hook after;             /* AFTER: in place of fn */
+    const dync_tensor *retain; /* RETAIN: whose .grad; may be stale by then */
+    dync_param_hook after;     /* AFTER: in place of fn */
 } dync__hook_entry;
 typedef DYNC__VEC(dync__hook_entry) dync__hook_list;
 
 typedef struct dync__gnode {
     int32_t refs;
-    int32_t n_in, n_out;               /* arguments of the forward operation (edges), its outputs (gradients that come in) */
-    uint64_t seq;                      /* UINT64_MAX for accumulation: it runs as soon as it is ready */
-    int32_t thread;                    /* that made it */
+    int32_t n_in, n_out; /* arguments of the forward operation (edges), its outputs (gradients that
+                            come in) */
+    uint64_t seq;        /* UINT64_MAX for accumulation: it runs as soon as it is ready */
+    int32_t thread;      /* that made it */
     const dync__gnode_class *cls;
-    const char *name;                  /* NULL: made from the operator's name */
+    const char *name; /* NULL: made from the operator's name */
     void *state;
-    dync__gedge *edge;                 /* n_in */
-    dync__ginfo *out;                  /* n_out */
+    dync__gedge *edge; /* n_in */
+    dync__ginfo *out;  /* n_out */
     dync__hook_list hook;
-    bool released;                     /* what it saved is gone */
+    bool released; /* what it saved is gone */
     struct dync__gnode *next_dead;
-    struct dync__gnode *slices;        /* weak: the only node that runs this one, for a part of its base */
+    struct dync__gnode *slices; /* weak: the only node that runs this one, for a part of its base */
     size_t bytes;
 } dync__gnode;
 
-typedef enum { DYNC__VIEW_NONE, DYNC__VIEW_NORMAL, DYNC__VIEW_NO_GRAD /* made without grad mode */, DYNC__VIEW_MULTI /* one of several */,
-               DYNC__VIEW_CUSTOM /* made by a custom function */ } dync__view_kind;
+typedef enum {
+    DYNC__VIEW_NONE,
+    DYNC__VIEW_NORMAL,
+    DYNC__VIEW_NO_GRAD /* made without grad mode */,
+    DYNC__VIEW_MULTI /* one of several */,
+    DYNC__VIEW_CUSTOM /* made by a custom function */
+} dync__view_kind;
 typedef struct dync__grad_meta {
-    dync__gnode *node;                 /* what made it; NULL: a leaf. Owned */
-    int32_t nr;                        /* as which output */
+    dync__gnode *node; /* what made it; NULL: a leaf. Owned */
+    int32_t nr;        /* as which output */
     uint8_t view_kind;
-    uint32_t view_version;             /* of the storage, when node was set: a view whose base was written since is given a new one */
-    dync__tensor *base;                /* of a view: what it views in the end. Owned */
-    dync__gnode *accumulate;           /* leaf: weak, under dync__accumulate_lock */
-    dync__tensor *grad;                /* leaf: the accumulated gradient. Owned */
-    dync__hook_list hook;              /* leaf */
+    uint32_t view_version; /* of the storage, when node was set: a view whose base was written since
+                              is given a new one */
+    dync__tensor *base;    /* of a view: what it views in the end. Owned */
+    dync__gnode *accumulate; /* leaf: weak, under dync__accumulate_lock */
+    dync__tensor *grad;      /* leaf: the accumulated gradient. Owned */
+    dync__hook_list hook;    /* leaf */
 } dync__grad_meta;
 
 /* node.c */
-/* extra zeroed bytes behind the node become its state; 0: state is set by the caller. One reference; NULL + DYNC_ERR_MEMORY. */
+/* extra zeroed bytes behind the node become its state; 0: state is set by the caller. One
+ * reference; NULL + DYNC_ERR_MEMORY. */
 DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *, int n_in, int n_out, size_t extra);
 DYNC__FN void dync__gnode_ref(dync__gnode *);
-DYNC__FN void dync__gnode_unref(dync__gnode *);                    /* NULL allowed */
-DYNC__FN void dync__gnode_release(dync__gnode *);                  /* saved tensors go */
+DYNC__FN void dync__gnode_unref(dync__gnode *);   /* NULL allowed */
+DYNC__FN void dync__gnode_release(dync__gnode *); /* saved tensors go */
 DYNC__FN void dync__gnode_set_out(dync__gnode *, int i, const dync__tensor *);
 DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap);
 DYNC__FN dync_status dync__gnode_freed_error(void);
 /* What there is; NULL. Another thread that shares the leaf may be making it. */
-DYNC__INLINE dync__grad_meta *dync__grad_meta_peek(const dync__tensor *t) { return DYNC__ATOMIC_LOAD(&t->grad); }
+DYNC__INLINE dync__grad_meta *dync__grad_meta_peek(const dync__tensor *t)
+{
+    return DYNC__ATOMIC_LOAD(&t->grad);
+}
 /* made where there is none; NULL + DYNC_ERR_MEMORY */
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);
 /* meta exists; takes a reference of its own */
@@ -83,11 +103,12 @@ DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);
 /* made by something that does not show its inside */
 DYNC__FN void dync__grad_meta_no_view(dync__tensor *);
 DYNC__FN bool dync__is_float_dtype(int dtype);
-DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf);   /* owned; NULL + error */
+DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf); /* owned; NULL + error */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken_grad);
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *);
-DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *);      /* of an accumulation node */
-/* The node being evaluated in this thread, NULL outside backward; sets it and returns the one before. */
+DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *); /* of an accumulation node */
+/* The node being evaluated in this thread, NULL outside backward; sets it and returns the one
+ * before. */
 DYNC__FN const dync__gnode *dync__gnode_running(void);
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
 /* the same for dync_trace_meta_get: around hooks too */
@@ -100,16 +121,18 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 /* may it be written in place, with grad mode on? */
 DYNC__FN dync_status dync__inplace_check(dync__tensor *self);
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device);
-/* The history of a tensor after node's operation wrote it: prepare makes what is needed (may fail), commit cannot fail. A view's
- * write becomes one of its base. drop: not written after all. */
-typedef struct dync__rebasing { dync__gnode *self_node, *base_node; } dync__rebasing;
+/* The history of a tensor after node's operation wrote it: prepare makes what is needed (may fail),
+ * commit cannot fail. A view's write becomes one of its base. drop: not written after all. */
+typedef struct dync__rebasing {
+    dync__gnode *self_node, *base_node;
+} dync__rebasing;
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *);
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
 /* the node of the part that was written; owned */
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);
-/* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from that
- * of a strided view of it, which shares it out where elements of the base are at one place. */
+/* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from
+ * that of a strided view of it, which shares it out where elements of the base are at one place. */
 DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
                                              const dync__layout *view, int dtype, int device);
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
@@ -118,33 +141,38 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
-/* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would take (that of the node's argument). */
+/* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would
+ * take (that of the node's argument). */
 typedef struct dync__saved {
-    dync__tensor *t;                   /* owned; NULL: nothing saved */
+    dync__tensor *t; /* owned; NULL: nothing saved */
     uint32_t version;
-    bool direct;                       /* the tensor itself (a leaf), not an alias */
+    bool direct; /* the tensor itself (a leaf), not an alias */
 } dync__saved;
 DYNC__FN dync_status dync__save(dync__saved *, dync__tensor *, bool is_output);
-/* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode is on. */
-DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out);
+/* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode
+ * is on. */
+DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr,
+                                  bool history, dync__tensor **out);
 DYNC__FN void dync__saved_free(dync__saved *);
 /* not written since; none is right too */
 DYNC__FN dync_status dync__saved_check(const dync__saved *, const dync__gnode *maker, int nr);
 
 /* engine.c */
 /* Runs one node alone: owned gradients into grad_in. */
-DYNC__FN dync_status dync__gnode_run(dync__gnode *, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph);
-typedef struct dync__walk {            /* one walk of the tape */
+DYNC__FN dync_status dync__gnode_run(dync__gnode *, dync__tensor *const *grad_out,
+                                     const bool *needed, dync__tensor **grad_in, bool create_graph);
+typedef struct dync__walk { /* one walk of the tape */
     int n_roots;
-    const dync__gedge *root;           /* borrowed */
-    dync__tensor *const *seed;         /* borrowed */
-    int n_captures;                    /* 0: accumulate into the leaves */
+    const dync__gedge *root;   /* borrowed */
+    dync__tensor *const *seed; /* borrowed */
+    int n_captures;            /* 0: accumulate into the leaves */
     const dync__gedge *capture;
-    dync__tensor **captured;           /* owned results, NULL where none arrived */
+    dync__tensor **captured; /* owned results, NULL where none arrived */
     bool retain_graph, create_graph;
 } dync__walk;
 DYNC__FN dync_status dync__walk_run(const dync__walk *);
-/* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it instead. */
+/* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it
+ * instead. */
 typedef struct dync__walk_record {
     dync_status (*accumulate)(struct dync__walk_record *, dync__gnode *, dync__tensor *taken);
     dync_status (*retain)(struct dync__walk_record *, dync__gnode *, int hook, dync__tensor *grad);
@@ -161,8 +189,12 @@ extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 static bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
 
-/* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the list. */
-typedef struct dync__gnode_list { DYNC__VEC(dync__gnode *) at; dync__map index; } dync__gnode_list;
+/* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the
+ * list. */
+typedef struct dync__gnode_list {
+    DYNC__VEC(dync__gnode *) at;
+    dync__map index;
+} dync__gnode_list;
 DYNC__FN dync_status dync__walk_nodes(const dync__walk *, dync__gnode_list *);
 DYNC__FN void dync__gnode_list_free(dync__gnode_list *);
 DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
@@ -179,12 +211,13 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 /* grads.c */
 typedef struct dync__grad_rule {
     dync__grad_fn fn;
-    int n_diff;                        /* outputs that have a gradient: the first n_diff, where they are floating */
-    uint32_t keep[4];                  /* what the gradient of argument 0, 1, 2, later ones needs: DYNC__KEEP_ARG(position) | DYNC__KEEP_OUT(i) */
+    int n_diff;       /* outputs that have a gradient: the first n_diff, where they are floating */
+    uint32_t keep[4]; /* what the gradient of argument 0, 1, 2, later ones needs:
+                         DYNC__KEEP_ARG(position) | DYNC__KEEP_OUT(i) */
 } dync__grad_rule;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
-DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
+DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op); /* NULL: none */
 /* of what forgets its argument: zero_, uniform_ */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
 #endif

@@ -1,28 +1,34 @@
-/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call with an argument that requires grad
- * runs with grad mode off and leaves a node behind. After view.c, before engine.c.
+/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call
+ * with an argument that requires grad runs with grad mode off and leaves a node behind. After
+ * view.c, before engine.c.
  *
- * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only what its rule says it will read: so
- * writing into anything else stays legal. What is saved carries the version of its storage and is refused if written since. */
+ * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only
+ * what its rule says it will read: so writing into anything else stays legal. What is saved carries
+ * the version of its storage and is refused if written since. */
 #include "../dync.in.h"
 #include "node.h"
 
 typedef struct dync__opsave {
-    dync__opcall call;                 /* tensors NULL; lists, dims and texts copied into the node */
-    const dync__grad_rule *rule;       /* NULL: no derivative is known */
-    dync__gnode *node;                 /* whose state this is */
+    dync__opcall call;           /* tensors NULL; lists, dims and texts copied into the node */
+    const dync__grad_rule *rule; /* NULL: no derivative is known */
+    dync__gnode *node;           /* whose state this is */
     int n_in, n_out;
-    bool lost;                         /* released, and something was saved */
-    dync__ginfo *info;                 /* n_in; dims with strides and offset */
-    dync__saved *in, *out;             /* n_in, n_out */
+    bool lost;             /* released, and something was saved */
+    dync__ginfo *info;     /* n_in; dims with strides and offset */
+    dync__saved *in, *out; /* n_in, n_out */
 } dync__opsave;
 
-DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
+DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node)
+{
+    return ((const dync__opsave *)node->state)->call.row->name;
+}
 
 /* ---- saved tensors --------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
 {
-    s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) && !(t->grad && (t->grad->node || t->grad->base));
+    s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) &&
+                !(t->grad && (t->grad->node || t->grad->base));
     s->version = t->storage->version;
     if (s->direct) {
         dync__ref(t);
@@ -31,7 +37,7 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     }
     dync__tensor *alias = dync__tensor_alias(t, t->dtype, &t->lay);
     if (!alias) return DYNC_ERR_MEMORY;
-    alias->id = t->id;                 /* a tracer knows it for the same value */
+    alias->id = t->id; /* a tracer knows it for the same value */
     alias->node = t->node;
     alias->node_output = t->node_output;
     alias->trace_id = t->trace_id;
@@ -40,7 +46,8 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr)
+DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker,
+                                                   int nr)
 {
     dync__str brief = {0};
     char name[80];
@@ -50,7 +57,8 @@ DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const d
         "one of the variables needed for gradient computation has been modified by an inplace "
         "operation: [%s], which is output %d of %s, "
         "is at version %u; expected version %u instead.",
-        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
+        dync__str_get(&brief), nr,
+        maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
         (unsigned)s->t->storage->version, (unsigned)s->version);
     dync__str_free(&brief);
     return status;
@@ -58,10 +66,12 @@ DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const d
 
 DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
 {
-    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr) : DYNC_OK;
+    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr)
+                                                        : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out)
+DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr,
+                                  bool history, dync__tensor **out)
 {
     if (!s->t) return dync__gnode_freed_error();
     if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
@@ -116,14 +126,18 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
 
 DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
-    if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
-    return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula "
-                                         "was registered. Give it one: call it in the "
-                      "forward of a dync_autograd_function.", save->call.row->name);
+    if (!strstr(save->call.row->name, "::"))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented",
+                          save->call.row->name);
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "Trying to backward through %s but no autograd formula "
+                      "was registered. Give it one: call it in the "
+                      "forward of a dync_autograd_function.",
+                      save->call.row->name);
 }
 
-static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                    dync__tensor **grad_in, bool create_graph)
+static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in,
+                                    const bool *needed, dync__tensor **grad_in, bool create_graph)
 {
     dync__opsave *save = state;
     dync__grad g = {0};
@@ -151,7 +165,8 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
 }
 
-/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by the shapes of the arguments. */
+/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by
+ * the shapes of the arguments. */
 DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
 {
     uint64_t bits;
@@ -160,7 +175,8 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
         for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
     else if (a->kind == DYNC__A_DIMS)
         for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);
-    else if (a->kind == DYNC__A_STR) v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
+    else if (a->kind == DYNC__A_STR)
+        v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
     else if (a->kind != DYNC__A_TENSOR && a->kind != DYNC__A_NONE) {
         memcpy(&bits, &a->as, sizeof bits);
         v->word(v, bits);
@@ -174,14 +190,16 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
     v->word(v, (uint64_t)(unsigned)save->call.op);
-    for (int i = 0; i < save->call.nargs && !sizes; i++) dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->call.nargs && !sizes; i++)
+        dync__opnode_visit_arg(v, &save->call.args[i]);
     for (int i = 0; i < save->n_in; i++) {
         dync__ginfo *info = &save->info[i];
-        int64_t *dims = (int64_t *)(uintptr_t)info->dims;       /* they stand in the node's block */
+        int64_t *dims = (int64_t *)(uintptr_t)info->dims; /* they stand in the node's block */
         v->word(v, info->dtype | (uint64_t)info->device << 8);
         v->layout(v, info->ndim, dims, dims + info->ndim);
         v->word(v, (uint64_t)dims[2 * info->ndim]);
-        DYNC__TRY(dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
+        DYNC__TRY(
+            dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
         v->saved(v, &save->in[i].t, &save->in[i].version);
     }
     for (int i = 0; i < save->n_out; i++) {
@@ -191,10 +209,15 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
     return DYNC_OK;
 }
 
-static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release, dync__opnode_visit};
+static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
+                                               dync__opnode_release, dync__opnode_visit};
 
-/* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill. */
-typedef struct dync__carver { char *at; size_t n; } dync__carver;
+/* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill.
+ */
+typedef struct dync__carver {
+    char *at;
+    size_t n;
+} dync__carver;
 static void *dync__carve(dync__carver *c, size_t n)
 {
     void *p = c->at ? c->at + c->n : NULL;
@@ -218,7 +241,8 @@ static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *fro
         if (to) to->as.s = text;
     } else if (from->kind == DYNC__A_LIST) {
         dync__arg *list = dync__carve(c, (size_t)from->n * sizeof *list);
-        for (int i = 0; i < from->n; i++) dync__carve_arg(c, list ? &list[i] : NULL, &from->as.list[i]);
+        for (int i = 0; i < from->n; i++)
+            dync__carve_arg(c, list ? &list[i] : NULL, &from->as.list[i]);
         if (to) to->as.list = list;
     }
 }
@@ -237,13 +261,16 @@ static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tenso
     to->dims = dims;
 }
 
-static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in, dync__tensor *const *in)
+static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in,
+                                      dync__tensor *const *in)
 {
     dync__opsave *save = dync__carve(c, sizeof *save);
     dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
     dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
-    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved), *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
-    for (int i = 0; i < call->nargs; i++) dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
+    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved),
+                *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
+    for (int i = 0; i < call->nargs; i++)
+        dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
     for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
     if (!save) return NULL;
     save->call = *call;
@@ -266,7 +293,8 @@ DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     if (i < 0 || i >= save->n_in) return NULL;
-    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK) return NULL;
+    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK)
+        return NULL;
     return dync__give(t);
 }
 
@@ -275,7 +303,8 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
-    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices : NULL;
+    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices
+                                                                                   : NULL;
     /* else it would run here and within slices */
     dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;
     dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
@@ -287,7 +316,8 @@ static int dync__arg_tensors(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) return 1;
     int n = 0;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_tensors(&a->as.list[i]);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        n += dync__arg_tensors(&a->as.list[i]);
     return n;
 }
 
@@ -307,8 +337,14 @@ DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
     return dims;
 }
 
-DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
-DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
+DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i)
+{
+    return dync__grad_save(g)->info[i].dtype;
+}
+DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i)
+{
+    return dync__grad_save(g)->info[i].device;
+}
 
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
 {
@@ -322,22 +358,24 @@ DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
 }
 
 /* The sum over what broadcasting repeated, in the argument's shape. */
-static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, const dync__ginfo *info)
+static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t,
+                                      const dync__ginfo *info)
 {
     dync_dims dims = {0}, shape = {0};
     int lead = t->lay.ndim - info->ndim;
     shape.n = info->ndim;
     memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
     if (lead < 0) {
-        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, (int)info->ndim);
+        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim,
+                   (int)info->ndim);
         return NULL;
     }
     for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
     for (int d = lead; d < t->lay.ndim; d++) {
         if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
         if (info->dims[d - lead] != 1) {
-            dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld", (long long)t->lay.shape[d], d,
-                       (long long)info->dims[d - lead]);
+            dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld",
+                       (long long)t->lay.shape[d], d, (long long)info->dims[d - lead]);
             return NULL;
         }
         dims.d[dims.n++] = d;
@@ -363,7 +401,8 @@ DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
 static bool dync__arg_requires(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR)
-        return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) || (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
+        return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) ||
+               (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
         if (dync__arg_requires(&a->as.list[i])) return true;
     return false;
@@ -379,7 +418,8 @@ static bool dync__call_requires(const dync__opcall *c)
 /* Runs the call. Whatever the bottom is, a write shows in the version of the storage. */
 static dync_status dync__tape_bottom(dync__opcall *c)
 {
-    if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR) return dync__dispatch_bottom(c);
+    if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR)
+        return dync__dispatch_bottom(c);
     dync__storage *storage = c->args[0].as.t->storage;
     uint32_t version = storage->version;
     dync__storage_ref(storage);
@@ -409,15 +449,20 @@ DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
 static dync_status dync__tape_plain(dync__opcall *c)
 {
     DYNC__TRY(dync__tape_bottom(c));
-    if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
+    if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) ||
+        c->args[0].kind != DYNC__A_TENSOR)
+        return DYNC_OK;
     int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
-    if (c->out[0] == c->args[0].as.t || dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK) return DYNC_OK;
+    if (c->out[0] == c->args[0].as.t ||
+        dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK)
+        return DYNC_OK;
     dync__tape_drop_outputs(c);
     return DYNC_ERR_MEMORY;
 }
 
 /* What the rule will read, given which arguments need a gradient. */
-static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *rule, const dync__gnode *node)
+static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *rule,
+                                const dync__gnode *node)
 {
     uint32_t mask = 0;
     int i = 0;
@@ -427,7 +472,8 @@ static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *ru
     return mask;
 }
 
-/* An argument that shares the memory about to be written is saved as a copy: right, and no knot (node.h). */
+/* An argument that shares the memory about to be written is saved as a copy: right, and no knot
+ * (node.h). */
 static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__tensor *written)
 {
     if (!written || t->storage != written->storage) return dync__save(s, t, false);
@@ -443,7 +489,8 @@ static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__t
     return DYNC_OK;
 }
 
-static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask, dync__tensor *const *in, const dync__tensor *written)
+static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask,
+                                   dync__tensor *const *in, const dync__tensor *written)
 {
     int i = 0;
     for (int p = 0; p < c->nargs; p++)
@@ -452,7 +499,8 @@ static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, ui
     return DYNC_OK;
 }
 
-static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c, dync__tensor *const *in, const dync__tensor *written,
+static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
+                                     dync__tensor *const *in, const dync__tensor *written,
                                      const dync__grad_rule *rule, uint32_t *mask)
 {
     dync__opsave *save = node->state;
@@ -463,8 +511,10 @@ static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c, d
     return dync__save_args(save, c, *mask, in, written);
 }
 
-/* The node of a call about to run. written: the tensor it writes in place, or NULL. mask: what is to be kept. */
-static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule *rule, const dync__tensor *written, dync__gnode **out, uint32_t *mask)
+/* The node of a call about to run. written: the tensor it writes in place, or NULL. mask: what is
+ * to be kept. */
+static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule *rule,
+                                    const dync__tensor *written, dync__gnode **out, uint32_t *mask)
 {
     dync__tensor *few[DYNC__MAX_ARGS], **in = few;
     int n = dync__opcall_tensors(c, in, DYNC__MAX_ARGS);
@@ -484,8 +534,10 @@ static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule
         status = dync__opnode_fill(node, c, in, written, rule, mask);
     }
     if (in != few) dync__free(in, (size_t)n * sizeof *in);
-    if (status == DYNC_OK) *out = node;
-    else dync__gnode_unref(node);
+    if (status == DYNC_OK)
+        *out = node;
+    else
+        dync__gnode_unref(node);
     return status;
 }
 
@@ -496,19 +548,22 @@ static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
     return false;
 }
 
-static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i, const dync__grad_rule *rule, uint32_t mask)
+static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i,
+                                            const dync__grad_rule *rule, uint32_t mask)
 {
     dync__tensor *t = c->out[i];
     dync__opsave *save = node->state;
     dync__gnode_set_out(node, i, t);
     if (mask & DYNC__KEEP_OUT(i)) DYNC__TRY(dync__save(&save->out[i], t, true));
-    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) || dync__tape_is_argument(c, t)) return DYNC_OK;
+    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) ||
+        dync__tape_is_argument(c, t))
+        return DYNC_OK;
     dync__grad_meta *meta = dync__grad_meta_of(t);
     if (!meta) return DYNC_ERR_MEMORY;
     if (c->row->cls == DYNC__VIEW) {
         DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
     } else {
-        dync__grad_meta_no_view(t);    /* how the operator made it is its own business */
+        dync__grad_meta_no_view(t); /* how the operator made it is its own business */
     }
     dync__grad_meta_set_node(t, node, i);
     return DYNC_OK;
@@ -528,7 +583,8 @@ static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rul
     return status;
 }
 
-/* An operator whose functional form is differentiated by its parts: computed aside and written over. */
+/* An operator whose functional form is differentiated by its parts: computed aside and written
+ * over. */
 DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
 {
     dync__arg args[2];
@@ -569,8 +625,9 @@ static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
     /* integers have no history */
-    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype)) return dync__tape_plain(c);
-    if (functional < 0) {              /* set_ */
+    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype))
+        return dync__tape_plain(c);
+    if (functional < 0) { /* set_ */
         DYNC__TRY(dync__inplace_check(c->args[0].as.t));
         return dync__tape_plain(c);
     }

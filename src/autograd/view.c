@@ -1,23 +1,27 @@
 /* autograd/view.c: views and writing in place. After node.c, before tape.c.
  *
- * A view knows its base, the tensor at the root of its views. Writing into a view is a write into its base: the base gets a CopySlices
- * node, which routes the gradient of the written part through the operation's own node, and the view gets a node that takes it out of
- * the base again. Other views of that base see by the storage's version that their node is old and are given a new one when asked.
- * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
+ * A view knows its base, the tensor at the root of its views. Writing into a view is a write into
+ * its base: the base gets a CopySlices node, which routes the gradient of the written part through
+ * the operation's own node, and the view gets a node that takes it out of the base again. Other
+ * views of that base see by the storage's version that their node is old and are given a new one
+ * when asked. Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views"
+ * and CopySlices. */
 #include "../dync.in.h"
 #include "node.h"
 
-typedef struct dync__geometry {        /* of a base and of a view into it */
+typedef struct dync__geometry { /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
     uint16_t device;
-    dync__gnode *inner;                /* CopySlices: the node of the operation that wrote the view. Owned */
+    dync__gnode *inner; /* CopySlices: the node of the operation that wrote the view. Owned */
 } dync__geometry;
 
 /* ---- the gradient of a base from that of a view ---------------------------------------------- */
 
 /* in elements of the storage */
-typedef struct dync__view_span { int64_t low, size; } dync__view_span;
+typedef struct dync__view_span {
+    int64_t low, size;
+} dync__view_span;
 
 DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
@@ -25,8 +29,10 @@ DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__la
     for (int d = 0; d < lay->ndim; d++) {
         if (dync__sz_eq(lay->shape[d], 0)) return;
         int64_t reach = dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]);
-        if (lay->stride[d] < 0) first = dync__sz_add(first, reach);
-        else last = dync__sz_add(last, reach);
+        if (lay->stride[d] < 0)
+            first = dync__sz_add(first, reach);
+        else
+            last = dync__sz_add(last, reach);
     }
     int64_t end = dync__sz_add(last, 1), low = first;
     if (span->size != 0) {
@@ -75,7 +81,8 @@ static dync_tensor *dync__view_places(const dync__layout *lay, int64_t low, int 
         dync_dims shape = {0};
         shape.n = lay->ndim;
         for (int k = 0; k < lay->ndim; k++) shape.d[k] = k == d ? lay->shape[d] : 1;
-        dync_tensor *part = dync_mul(dync_view(dync__view_arange(lay->shape[d], device), shape), lay->stride[d]);
+        dync_tensor *part =
+            dync_mul(dync_view(dync__view_arange(lay->shape[d], device), shape), lay->stride[d]);
         sum = sum ? dync_add(sum, part) : dync_add(part, lay->offset - low);
         if (!sum) return NULL;
     }
@@ -104,24 +111,30 @@ DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layo
     dync__view_span_add(&own, base);
     span = own;
     dync__view_span_add(&span, view);
-    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) && dync__sz_eq(own.size, span.size);
+    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) &&
+                 dync__sz_eq(own.size, span.size);
     dync_dims flat = dync_shape(span.size);
-    dync_tensor *buffer = dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
+    dync_tensor *buffer =
+        dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
     grad = dync__view_sum_repeats(grad, &part);
     if (!buffer || !grad) return NULL;
     if (span.size == 0) return buffer;
     if (!dync__layout_is_apart(&part)) {
         dync_dims n = {1, {-1}};
-        buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__view_places(&part, span.low, device), n), dync_reshape(grad, n));
+        buffer = dync_scatter_add(dync_reshape(buffer, n), 0,
+                                  dync_reshape(dync__view_places(&part, span.low, device), n),
+                                  dync_reshape(grad, n));
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
     } else {
-        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape), dync__view_dims(part.ndim, part.stride),
+        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape),
+                                             dync__view_dims(part.ndim, part.stride),
                                              dync__sz_sub(part.offset, span.low));
         if (!dync_copy_(place, grad)) return NULL;
         if (whole) return buffer;
     }
     return dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape),
-                           dync__view_dims(base->ndim, base->stride), dync__sz_sub(base->offset, span.low));
+                           dync__view_dims(base->ndim, base->stride),
+                           dync__sz_sub(base->offset, span.low));
 }
 
 /* An element of the base that lies at several of its places, as in windows or an expanded tensor,
@@ -140,7 +153,8 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
         }
     if (repeats > 1) out = dync_div(out, repeats);
     if (dync__layout_is_apart(&part)) return out;
-    dync_tensor *one = dync_ones(dync__view_dims(part.ndim, part.shape), .device = (dync_device)device);
+    dync_tensor *one =
+        dync_ones(dync__view_dims(part.ndim, part.shape), .device = (dync_device)device);
     dync_tensor *places = dync__strided_transfer(one, &part, &part, DYNC_F32, device);
     return dync_to_dtype(dync_div(out, places), (dync_dtype)dtype);
 }
@@ -154,16 +168,21 @@ static dync__tensor *dync__view_take(dync_tensor *handle)
     return t;
 }
 
-static dync_status dync__view_pending(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL; }
+static dync_status dync__view_pending(void)
+{
+    return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+}
 
-static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                        dync__tensor **grad_in, bool create_graph)
+static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out,
+                                        int n_in, const bool *needed, dync__tensor **grad_in,
+                                        bool create_graph)
 {
     const dync__geometry *geo = state;
     (void)n_out, (void)n_in, (void)create_graph;
     if (!grad_out[0] || !needed[0]) return DYNC_OK;
     dync__ref(grad_out[0]);
-    dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view, geo->dtype, geo->device);
+    dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view,
+                                               geo->dtype, geo->device);
     grad_in[0] = dync__view_take(g);
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
@@ -180,9 +199,12 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
     }
     return DYNC_OK;
 }
-static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
+static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run,
+                                                         NULL, NULL, dync__as_strided_visit};
 
-DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
+DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
+                                                   const dync__tensor *base,
+                                                   const dync__tensor *view, int n_in)
 {
     dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
     if (!node) return NULL;
@@ -197,8 +219,11 @@ DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
 static bool dync__view_is_stale(const dync__tensor *t)
 {
     const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
-    return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
+    if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD ||
+        !dync__tensor_requires_grad(meta->base))
+        return false;
+    return meta->view_version != t->storage->version ||
+           (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
 
 DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
@@ -279,31 +304,47 @@ DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
     bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
     if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "%sa leaf Variable that requires grad is being used in "
-                                         "an in-place operation. Write it inside of "
-                                         "DYNC_NO_GRAD, or "
-                      "write a dync_clone of it", of_leaf ? "a view of " : "");
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "%sa leaf Variable that requires grad is being used in "
+                      "an in-place operation. Write it inside of "
+                      "DYNC_NO_GRAD, or "
+                      "write a dync_clone of it",
+                      of_leaf ? "a view of " : "");
 }
 
-static void dync__copy_slices_destroy(void *state) { dync__gnode_unref(((dync__geometry *)state)->inner); }
-static void dync__copy_slices_release(void *state) { dync__gnode_release(((dync__geometry *)state)->inner); }
+static void dync__copy_slices_destroy(void *state)
+{
+    dync__gnode_unref(((dync__geometry *)state)->inner);
+}
+static void dync__copy_slices_release(void *state)
+{
+    dync__gnode_release(((dync__geometry *)state)->inner);
+}
 
-/* The gradient of the whole base: that of the written part has gone through the operation, the rest passes. */
-static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in, const bool *needed, dync__tensor **grad_in)
+/* The gradient of the whole base: that of the written part has gone through the operation, the rest
+ * passes. */
+static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in,
+                                          const bool *needed, dync__tensor **grad_in)
 {
     dync__view_span span = {0, 0};
     dync__view_span_add(&span, &geo->base);
     bool whole = dync__layout_is_contiguous(&geo->base);
-    dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
+    dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape),
+              flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
-    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), dync__sz_sub(geo->base.offset, span.low));
+    dync_tensor *base = whole ? buffer
+                              : dync_as_strided(buffer, shape,
+                                                dync__view_dims(geo->base.ndim, geo->base.stride),
+                                                dync__sz_sub(geo->base.offset, span.low));
     dync__ref(grad);
     if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
-    dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape), dync__view_dims(geo->view.ndim, geo->view.stride),
+    dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape),
+                                        dync__view_dims(geo->view.ndim, geo->view.stride),
                                         dync__sz_sub(geo->view.offset, span.low));
     dync__tensor *part_grad = dync__view_take(dync_clone(part));
     if (!part_grad) return dync__view_pending();
-    dync_status status = dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
+    dync_status status =
+        dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
     dync__unref(part_grad);
     if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
     dync__tensor *inner = grad_in[0];
@@ -313,8 +354,9 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
 
-static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                         dync__tensor **grad_in, bool create_graph)
+static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out,
+                                         int n_in, const bool *needed, dync__tensor **grad_in,
+                                         bool create_graph)
 {
     (void)n_out, (void)create_graph;
     if (!grad_out[0]) return DYNC_OK;
@@ -325,8 +367,9 @@ static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
     DYNC__TRY(dync__as_strided_visit(state, v));
     return dync__gnode_visit(((dync__geometry *)state)->inner, v);
 }
-static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
-                                                          dync__copy_slices_destroy, dync__copy_slices_visit};
+static const dync__gnode_class dync__copy_slices_class = {
+    "CopySlices", dync__copy_slices_run, dync__copy_slices_release, dync__copy_slices_destroy,
+    dync__copy_slices_visit};
 
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
 {
@@ -343,7 +386,8 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
 {
     dync__tensor *base = self->grad->base;
     if (!dync__grad_meta_of(base)) return DYNC_ERR_MEMORY;
-    dync__gnode *slices = dync__geometry_node(&dync__copy_slices_class, base, self, DYNC__MAX(node->n_in, 1));
+    dync__gnode *slices =
+        dync__geometry_node(&dync__copy_slices_class, base, self, DYNC__MAX(node->n_in, 1));
     if (!slices) return DYNC_ERR_MEMORY;
     out->base_node = slices;
     dync__gnode_set_out(slices, 0, base);
@@ -358,7 +402,8 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
+DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
+                                          dync__rebasing *out)
 {
     out->self_node = out->base_node = NULL;
     if (!dync__grad_meta_of(self)) return DYNC_ERR_MEMORY;

@@ -1,5 +1,6 @@
-/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
- * decides, and each told to a visitor. After node.c; engine.c runs the same nodes. */
+/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in
+ * an order that only the form of the graph decides, and each told to a visitor. After node.c;
+ * engine.c runs the same nodes. */
 #include "../dync.in.h"
 #include "node.h"
 
@@ -14,7 +15,9 @@ DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *no
 {
     uint64_t at;
     if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
-    if (!dync__vec_reserve(&l->at, l->at.n + 1) || !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n)) return false;
+    if (!dync__vec_reserve(&l->at, l->at.n + 1) ||
+        !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n))
+        return false;
     dync__gnode_ref(node);
     l->at.at[l->at.n++] = node;
     return true;
@@ -36,7 +39,8 @@ static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor 
     for (int i = 0; i < list->n; i++) {
         const dync__hook_entry *h = &list->at[i];
         v->word(v, 1 | (uint64_t)h->kind << 8 | (uint64_t)(unsigned)h->nr << 16);
-        v->word(v, h->kind == DYNC__HOOK_AFTER ? (uint64_t)(uintptr_t)h->after : (uint64_t)(uintptr_t)h->fn);
+        v->word(v, h->kind == DYNC__HOOK_AFTER ? (uint64_t)(uintptr_t)h->after
+                                               : (uint64_t)(uintptr_t)h->fn);
         v->word(v, (uint64_t)(uintptr_t)h->user);
     }
     v->word(v, 0);

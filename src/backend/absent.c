@@ -3,12 +3,15 @@
 #include "../dync.in.h"
 #include "backend.h"
 
-static dync_status dync__backend_missing(dync__backend_fn fn, const char *options, const char *backend, const char *runtime)
+static dync_status dync__backend_missing(dync__backend_fn fn, const char *options,
+                                         const char *backend, const char *runtime)
 {
     dync__options o;
     DYNC__TRY(dync__backend_options(fn, options, &o));
-    return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
-                      "program; 'inductor' needs nothing", backend, runtime);
+    return dync__fail(DYNC_ERR_BACKEND,
+                      "backend '%s' is not available: %s is not part of this "
+                      "program; 'inductor' needs nothing",
+                      backend, runtime);
 }
 
 DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,

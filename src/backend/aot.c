@@ -1,10 +1,18 @@
-/* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by inductor, and dync_aot_autograd, made of the
- * user's compilers for the forward and backward graph. */
+/* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by
+ * inductor, and dync_aot_autograd, made of the user's compilers for the forward and backward graph.
+ */
 #include "../dync.in.h"
 #include "backend.h"
 
-typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
-static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
+typedef struct dync__aot_user {
+    dync_backend fw, bw;
+    dync__inner_compiler inner;
+    struct dync__aot_user *next;
+} dync__aot_user;
+static struct {
+    dync__mutex lock;
+    dync__aot_user *first;
+} dync__aot_users;
 
 static void dync__aot_users_free(void)
 {
@@ -16,8 +24,12 @@ static void dync__aot_users_free(void)
 }
 
 /* A user's callable as an inner one. The graph lives as long as the callable. */
-typedef struct dync__boxed { dync_callable code; dync__graph *graph; } dync__boxed;
-static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+typedef struct dync__boxed {
+    dync_callable code;
+    dync__graph *graph;
+} dync__boxed;
+static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                   dync__tensor **out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -34,13 +46,15 @@ static void dync__boxed_destroy(void *state)
     dync__free(b, sizeof *b);
 }
 
-/* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of the call that is compiled. */
+/* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of
+ * the call that is compiled. */
 static dync_status dync__boxed_examples(const dync__graph *g, dync_value *out)
 {
     int k = 0;
     int64_t *value = g->syms ? dync__scope_alloc((size_t)g->syms->symbol.n * sizeof *value) : NULL;
     if (g->syms && !value) return DYNC_ERR_MEMORY;
-    for (int i = 0; g->syms && i < g->syms->symbol.n; i++) value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
+    for (int i = 0; g->syms && i < g->syms->symbol.n; i++)
+        value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
         const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
@@ -54,7 +68,8 @@ static dync_status dync__boxed_examples(const dync__graph *g, dync_value *out)
     return DYNC_OK;
 }
 
-static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backward,
+                                       const dync__options *options, dync__inner *out)
 {
     const dync__aot_user *u = user;
     const dync_backend *b = is_backward ? &u->bw : &u->fw;
@@ -63,10 +78,13 @@ static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backw
     dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
     dync_scope scope = dync_scope_begin();
     if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
-    if (status == DYNC_OK) status = dync__graph_ask(b, g, examples, g->n_inputs, options->text, &box->code);
+    if (status == DYNC_OK)
+        status = dync__graph_ask(b, g, examples, g->n_inputs, options->text, &box->code);
     dync_scope_end(&scope);
     dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
-    if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
+    if (status == DYNC_OK && !box->code.run)
+        status =
+            dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
     if (status != DYNC_OK) {
         dync__free(box, sizeof *box);
         return status;
@@ -79,17 +97,19 @@ static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backw
     return DYNC_OK;
 }
 
-static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *ex, int n,
+                                          const char *options, dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "dync_aot_autograd");
     if (!g) return DYNC_ERR_VALUE;
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__options o;                           /* the partitioner's; the rest is for the user's compilers */
+    dync__options o; /* the partitioner's; the rest is for the user's compilers */
     DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
     return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }
 
-DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
+DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler,
+                                        const dync_backend *bw_compiler_or_null)
 {
     dync_backend b;
     memset(&b, 0, sizeof b);
@@ -115,12 +135,14 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 
 /* ---- the library's own ----------------------------------------------------------------------- */
 /* Each graph through the portable program form and back. */
-static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
 {
     (void)options;
     return dync__backend_ts(graph, ex, n, NULL, out, user);
 }
-static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
+static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph},
+                                      .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
 /* compile function, what compiles the functional graphs */
 /* clang-format off */
@@ -132,16 +154,17 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */    \
     X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
 /* clang-format on */
-#define DYNC__X(fn, ...)                                                                                            \
-    DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
-    {                                                                                                               \
-        static const dync__inner_compiler inner = {__VA_ARGS__};                                                    \
-        dync__options o;                                                                                            \
-        dync__graph *g = dync__graph_open(graph, "the backend");                                                     \
-        if (!g) return DYNC_ERR_VALUE;                                                                              \
-        (void)user;                                                                                                 \
-        DYNC__TRY(dync__backend_options(fn, options, &o));                                                          \
-        return dync__aot_compile(g, ex, n, &o, &inner, out);                                                        \
+#define DYNC__X(fn, ...)                                                                         \
+    DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, \
+                            dync_callable *out, void *user)                                      \
+    {                                                                                            \
+        static const dync__inner_compiler inner = {__VA_ARGS__};                                 \
+        dync__options o;                                                                         \
+        dync__graph *g = dync__graph_open(graph, "the backend");                                 \
+        if (!g) return DYNC_ERR_VALUE;                                                           \
+        (void)user;                                                                              \
+        DYNC__TRY(dync__backend_options(fn, options, &o));                                       \
+        return dync__aot_compile(g, ex, n, &o, &inner, out);                                     \
     }
 DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X

@@ -1,8 +1,10 @@
-/* backend/backend.h: the registry and the library's own backends. After inductor/, before program/. */
+/* backend/backend.h: the registry and the library's own backends. After inductor/, before program/.
+ */
 #ifndef DYNC__BACKEND_H
 #define DYNC__BACKEND_H
 #include "../inductor/inductor.h"
-/* One row per built-in backend: name, tags, whose options it takes, compile function. ANY: it warns that it ignores them. */
+/* One row per built-in backend: name, tags, whose options it takes, compile function. ANY: it warns
+ * that it ignores them. */
 #define DYNC__OF_ANY (~0u)
 #define DYNC__OF_INDUCTORS (DYNC__OF_INDUCTOR | DYNC__OF_AOT)
 /* clang-format off */
@@ -25,23 +27,31 @@
 /* clang-format on */
 /* minify/repro.c: they write files. */
 #if !defined(DYNC_NO_STDIO)
-#define DYNC__MINIFIER_BACKENDS(X)                                                                                \
-    X(dynamo_accuracy_minifier_backend,    "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)  \
-    X(dynamo_minifier_backend,             "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier)
+#define DYNC__MINIFIER_BACKENDS(X)                                           \
+    X(dynamo_accuracy_minifier_backend, "debug, testing", DYNC__OF_MINIFIER, \
+      dync__backend_minifier_accuracy)                                       \
+    X(dynamo_minifier_backend, "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier)
 #else
 #define DYNC__MINIFIER_BACKENDS(X)
 #endif
-typedef dync_status (*dync__backend_fn)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
-#define DYNC__X(name, tags, of, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
+typedef dync_status (*dync__backend_fn)(dync_graph *, const dync_value *, int, const char *,
+                                        dync_callable *, void *);
+#define DYNC__X(name, tags, of, fn)                                                               \
+    DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, \
+                            void *);
 DYNC__BACKENDS(DYNC__X)
 DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 DYNC__FN bool dync__backend_is_builtin(const char *name);
-/* Options "key=value, key" by the table in aot/aot.h; DYNC_ERR_VALUE naming those that exist or what a value may be. of: whose. others: names
- * that are in no row are somebody else's. out->text is the caller's text. */
-DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out);
-/* Those of one of the library's backends, by its compile function. Of no other are they asked; its options are the default then. */
-DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options, dync__options *out);
+/* Options "key=value, key" by the table in aot/aot.h; DYNC_ERR_VALUE naming those that exist or
+ * what a value may be. of: whose. others: names that are in no row are somebody else's. out->text
+ * is the caller's text. */
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of,
+                                         bool others, dync__options *out);
+/* Those of one of the library's backends, by its compile function. Of no other are they asked; its
+ * options are the default then. */
+DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options,
+                                           dync__options *out);
 /* warns where there are any */
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);
 #endif

@@ -1,7 +1,8 @@
-/* backend/broken.c: backends that fail where a graph has a relu, or an input that is no leaf: what the minifier is tested with.
- * After eager.c. In every build, tag debug.
+/* backend/broken.c: backends that fail where a graph has a relu, or an input that is no leaf: what
+ * the minifier is tested with. After eager.c. In every build, tag debug.
  *
- * Source: torch/_dynamo/backends/debugging.py. A graph without what they fail at is interpreted as it is. */
+ * Source: torch/_dynamo/backends/debugging.py. A graph without what they fail at is interpreted as
+ * it is. */
 #include "../dync.in.h"
 #include "backend.h"
 
@@ -25,12 +26,14 @@ static dync_status dync__broken_raise(dync_status status, const char *class_name
     return status;
 }
 
-DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *graph, const dync_value *ex,
+                                                      int n, const char *options,
                                                       dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "backend relu_compile_error");
     if (!g) return DYNC_ERR_VALUE;
-    if (dync__broken_has_relu(g)) return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
+    if (dync__broken_has_relu(g))
+        return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
     return dync__backend_eager(graph, ex, n, options, out, user);
 }
 
@@ -41,7 +44,8 @@ static dync_value dync__broken_run(void *graph, const dync_value *args, int narg
     return DYNC_NONE;
 }
 
-DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const dync_value *ex,
+                                                      int n, const char *options,
                                                       dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "backend relu_runtime_error");
@@ -63,7 +67,9 @@ static dync__node *dync__broken_node(dync__graph *g, dync__node *old)
     dync__arg result;
     if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
     if (old->kind == DYNC__N_OUTPUT)
-        return dync__graph_copy_arg(g, &old->args[0], &result, dync__broken_map, NULL) ? dync__graph_output(g, &result) : NULL;
+        return dync__graph_copy_arg(g, &old->args[0], &result, dync__broken_map, NULL)
+                   ? dync__graph_output(g, &result)
+                   : NULL;
     if (old->op != DYNC__OP_relu) return dync__graph_copy_call(g, old, dync__broken_map, NULL);
     dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
     return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
@@ -71,7 +77,8 @@ static dync__node *dync__broken_node(dync__graph *g, dync__node *old)
 
 static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }
 
-DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const dync_value *ex,
+                                                       int n, const char *options,
                                                        dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "backend relu_accuracy_error");
@@ -93,14 +100,16 @@ DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const 
 }
 
 /* Wants at least one operator: torch issue 102898. */
-DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *graph, const dync_value *ex,
+                                                          int n, const char *options,
                                                           dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "backend non_leaf_compile_error");
     if (!g) return DYNC_ERR_VALUE;
     for (int i = 0; i < n && dync__graph_op_count(g) > 0; i++) {
         const dync__tensor *t = ex[i].kind == DYNC_KIND_TENSOR ? dync__peek(ex[i].as.t) : NULL;
-        if (t && !dync__tensor_is_leaf(t)) return dync__broken_raise(DYNC_ERR_COMPILE, "TestingOnlyCompileError", "");
+        if (t && !dync__tensor_is_leaf(t))
+            return dync__broken_raise(DYNC_ERR_COMPILE, "TestingOnlyCompileError", "");
     }
     return dync__backend_eager(graph, ex, n, options, out, user);
 }

@@ -9,9 +9,9 @@
 #include "../capture/trace.h"
 
 typedef struct dync__explainer {
-    char *inner;                        /* name of the backend that compiles */
-    dync_explain_output *out;           /* the user's; NULL once the scope has ended */
-    dync__arena arena;                  /* the output's texts */
+    char *inner;              /* name of the backend that compiles */
+    dync_explain_output *out; /* the user's; NULL once the scope has ended */
+    dync__arena arena;        /* the output's texts */
     DYNC__VEC(dync_explain_break) breaks;
     DYNC__VEC(const char *) graphs;
     struct dync__explainer *next;

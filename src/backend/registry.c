@@ -1,17 +1,16 @@
-/* backend/registry.c: backends by name. Process-wide; the built-in ones come from the table in backend.h. */
+/* backend/registry.c: backends by name. Process-wide; the built-in ones come from the table in
+ * backend.h. */
 #include "../dync.in.h"
 #include "backend.h"
 
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, of, fn) {#name, tags, fn, NULL},
-    DYNC__BACKENDS(DYNC__X)
-    DYNC__MINIFIER_BACKENDS(DYNC__X)
+    DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
 static const unsigned dync__backend_takes[] = {
 #define DYNC__X(name, tags, of, fn) of,
-    DYNC__BACKENDS(DYNC__X)
-    DYNC__MINIFIER_BACKENDS(DYNC__X)
+    DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
 DYNC__FN bool dync__backend_is_builtin(const char *name)
@@ -21,8 +20,14 @@ DYNC__FN bool dync__backend_is_builtin(const char *name)
     return false;
 }
 
-typedef struct dync__backend_entry { dync_backend backend; struct dync__backend_entry *next; } dync__backend_entry;
-static struct { dync__mutex lock; dync__backend_entry *first; } dync__backends;
+typedef struct dync__backend_entry {
+    dync_backend backend;
+    struct dync__backend_entry *next;
+} dync__backend_entry;
+static struct {
+    dync__mutex lock;
+    dync__backend_entry *first;
+} dync__backends;
 
 static void dync__backends_free(void)
 {
@@ -50,11 +55,17 @@ static const dync_backend *dync__backend_find(const char *name)
 DYNC_API dync_status dync_register_backend(const dync_backend *b)
 {
     if (!b || !b->name || !*b->name || !b->compile)
-        return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name and a compile function, got %s", b ? "none" : "NULL");
-    for (const char *p = b->name; *p; p++)               /* it is printed into programs, pages and commands */
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_register_backend: expected a name and a compile function, got %s",
+                          b ? "none" : "NULL");
+    for (const char *p = b->name; *p; p++) /* it is printed into programs, pages and commands */
         if (*p < 33 || *p > 126 || strchr("\"'\\*/?<>&,;%", *p))
-            return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name of letters, digits and _ - . :, got '%s'", b->name);
-    if (dync__backend_find(b->name)) return dync__fail_class(DYNC_ERR_VALUE, "AssertionError", "duplicate name: %s", b->name);
+            return dync__fail(
+                DYNC_ERR_VALUE,
+                "dync_register_backend: expected a name of letters, digits and _ - . :, got '%s'",
+                b->name);
+    if (dync__backend_find(b->name))
+        return dync__fail_class(DYNC_ERR_VALUE, "AssertionError", "duplicate name: %s", b->name);
     dync__backend_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     e->backend = *b;
@@ -112,7 +123,8 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
             n = dync__names_insert(names, n, capacity, dync__backend_builtin[i].name);
     dync__lock(&dync__backends.lock);
     for (dync__backend_entry *e = dync__backends.first; e; e = e->next)
-        if (!dync__words_meet(exclude_tags, e->backend.tags)) n = dync__names_insert(names, n, capacity, e->backend.name);
+        if (!dync__words_meet(exclude_tags, e->backend.tags))
+            n = dync__names_insert(names, n, capacity, e->backend.name);
     dync__unlock(&dync__backends.lock);
     return n;
 }
@@ -135,12 +147,16 @@ static int dync__names_apart(const char *a, const char *b)
     return row[n];
 }
 
-/* Those for use, those for debugging, none of those that are there to fail; and the one that may be meant. */
+/* Those for use, those for debugging, none of those that are there to fail; and the one that may be
+ * meant. */
 static void dync__backends_describe(const char *wanted, dync__str *s)
 {
     const char *use[32], *all[32], *near = NULL;
-    int n = DYNC__MIN(dync_list_backends(DYNC_EXCLUDE_DEFAULT, use, DYNC__COUNT_OF(use)), DYNC__COUNT_OF(use)), least = 4;
-    int m = DYNC__MIN(dync_list_backends("testing", all, DYNC__COUNT_OF(all)), DYNC__COUNT_OF(all)), shown = 0;
+    int n = DYNC__MIN(dync_list_backends(DYNC_EXCLUDE_DEFAULT, use, DYNC__COUNT_OF(use)),
+                      DYNC__COUNT_OF(use)),
+        least = 4;
+    int m = DYNC__MIN(dync_list_backends("testing", all, DYNC__COUNT_OF(all)), DYNC__COUNT_OF(all)),
+        shown = 0;
     for (int i = 0; i < m; i++) {
         int apart = wanted ? dync__names_apart(wanted, all[i]) : least;
         if (apart < least && 2 * apart < (int)strlen(wanted)) least = apart, near = all[i];
@@ -161,19 +177,24 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
     if (b) return b;
     dync__str s = {0};
     dync__backends_describe(name, &s);
-    dync__fail_class(DYNC_ERR_VALUE, "InvalidBackend", "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends.%s",
-                     name ? name : "NULL", dync__str_get(&s));
+    dync__fail_class(
+        DYNC_ERR_VALUE, "InvalidBackend",
+        "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends.%s",
+        name ? name : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return NULL;
 }
 
-DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, const dync_value *example_inputs, int n, dync_callable *out)
+DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
+                                        const dync_value *example_inputs, int n, dync_callable *out)
 {
     const dync__graph *g = dync__graph_open(graph, "dync_compile_graph");
     if (!g) return DYNC_ERR_VALUE;
     if (!out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: the result is NULL");
     if (n != g->n_inputs || (n && !example_inputs))
-        return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs, example_inputs ? "" : "NULL and ", n);
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs,
+                          example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
@@ -183,14 +204,24 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, 
 /* ---- options --------------------------------------------------------------------------------- */
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
-    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, \
-     most,  step, alone, words, help, of},
+    {#name,                                                            \
+     DYNC__OPTION_##kind,                                              \
+     offsetof(dync__options, name),                                    \
+     sizeof((dync__options *)NULL)->name,                              \
+     least,                                                            \
+     most,                                                             \
+     step,                                                             \
+     alone,                                                            \
+     words,                                                            \
+     help,                                                             \
+     of},
     DYNC__BACKEND_OPTIONS(DYNC__X)
 #undef DYNC__X
 };
 
 /* Which they are, with what each takes and is for. */
-static dync_status dync__options_unknown(const dync__option_item *item, const char *backend, unsigned of)
+static dync_status dync__options_unknown(const dync__option_item *item, const char *backend,
+                                         unsigned of)
 {
     dync__str names = {0}, lines = {0};
     for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows); i++) {
@@ -201,9 +232,10 @@ static dync_status dync__options_unknown(const dync__option_item *item, const ch
         dync__option_expects(row, &lines);
         dync__str_addf(&lines, " (%s)", row->help);
     }
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend,
-                                    DYNC__MIN(item->key_n, 100), item->key, names.n ? ": " : " none",
-                                    dync__str_get(&names), dync__str_get(&lines));
+    dync_status status =
+        dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend,
+                   DYNC__MIN(item->key_n, 100), item->key, names.n ? ": " : " none",
+                   dync__str_get(&names), dync__str_get(&lines));
     dync__str_free(&names);
     dync__str_free(&lines);
     return status;
@@ -219,8 +251,8 @@ static const dync__option *dync__options_row(const dync__option_item *item, unsi
     return NULL;
 }
 
-DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others,
-                                         dync__options *out)
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of,
+                                         bool others, dync__options *out)
 {
     dync__option_item item;
     uint64_t seen = 0;
@@ -242,11 +274,13 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options, dync__options *out)
+DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options,
+                                           dync__options *out)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
         if (dync__backend_builtin[i].compile == compile && dync__backend_takes[i] != DYNC__OF_ANY)
-            return dync__options_parse(options, dync__backend_builtin[i].name, dync__backend_takes[i], false, out);
+            return dync__options_parse(options, dync__backend_builtin[i].name,
+                                       dync__backend_takes[i], false, out);
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     return DYNC_OK;
 }

@@ -1,7 +1,9 @@
-/* base/arena.c: bump arenas, in which the IR of one compilation lives and dies at once, and the growth of dync__vec.
+/* base/arena.c: bump arenas, in which the IR of one compilation lives and dies at once, and the
+ * growth of dync__vec.
  *
- * An arena is a list of chunks; the newest serves. Chunks double from 4 KiB to 64 KiB, and a request that is larger gets a chunk of its
- * own size. Memory is zeroed when it is handed out. Invariant: used <= size of the head chunk. */
+ * An arena is a list of chunks; the newest serves. Chunks double from 4 KiB to 64 KiB, and a
+ * request that is larger gets a chunk of its own size. Memory is zeroed when it is handed out.
+ * Invariant: used <= size of the head chunk. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -9,9 +11,12 @@ enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 1
 
 typedef struct dync__arena_chunk {
     struct dync__arena_chunk *next;
-    size_t size;                       /* of the payload */
+    size_t size; /* of the payload */
 } dync__arena_chunk;
-enum { DYNC__ARENA_HEADER = (sizeof(dync__arena_chunk) + DYNC__ARENA_ALIGN - 1) / DYNC__ARENA_ALIGN * DYNC__ARENA_ALIGN };
+enum {
+    DYNC__ARENA_HEADER = (sizeof(dync__arena_chunk) + DYNC__ARENA_ALIGN - 1) / DYNC__ARENA_ALIGN *
+                         DYNC__ARENA_ALIGN
+};
 
 static bool dync__arena_grow(dync__arena *a, size_t need)
 {
@@ -46,7 +51,10 @@ DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n)
     return p;
 }
 
-DYNC__RARE DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
+DYNC__RARE DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s)
+{
+    return dync__arena_copy(a, s, strlen(s) + 1);
+}
 
 DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
 {
@@ -76,7 +84,8 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
 {
     int wanted = *cap < 4 ? 8 : *cap <= INT_MAX / 2 ? *cap * 2 : INT_MAX;
     if (wanted < need) wanted = need;
-    if (need < 0 || (size_t)wanted > (size_t)PTRDIFF_MAX / 2 / item) return dync__fail_memory(SIZE_MAX), at;
+    if (need < 0 || (size_t)wanted > (size_t)PTRDIFF_MAX / 2 / item)
+        return dync__fail_memory(SIZE_MAX), at;
     void *bigger;
     if (arena_or_null) {
         bigger = dync__arena_alloc(arena_or_null, (size_t)wanted * item);

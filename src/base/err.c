@@ -1,7 +1,8 @@
 /* base/err.c: the first error of a thread, and the public functions that read it.
  *
- * The slot lives in dync__tls and needs no memory, so running out of memory can be told and the error outlives dync_shutdown.
- * Invariant: slot.status == DYNC_OK exactly while nothing is pending; then both texts are "". */
+ * The slot lives in dync__tls and needs no memory, so running out of memory can be told and the
+ * error outlives dync_shutdown. Invariant: slot.status == DYNC_OK exactly while nothing is pending;
+ * then both texts are "". */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -16,7 +17,9 @@
     X(ERR_INTERNAL, "InternalTorchDynamoError")
 /* clang-format on */
 
-typedef struct dync__status_row { const char *name, *class_name; } dync__status_row;
+typedef struct dync__status_row {
+    const char *name, *class_name;
+} dync__status_row;
 static const dync__status_row dync__status_rows[] = {
 #define DYNC__X(name, class_name) [DYNC_##name] = {"DYNC_" #name, class_name},
     DYNC__STATUSES(DYNC__X)
@@ -26,10 +29,14 @@ static const dync__status_row dync__status_rows[] = {
 static const dync__status_row *dync__err_row(dync_status status)
 {
     int i = (int)status;
-    return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i : DYNC_ERR_INTERNAL];
+    return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i
+                                                                              : DYNC_ERR_INTERNAL];
 }
 
-DYNC__RARE DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
+DYNC__RARE DYNC__FN const char *dync__status_name(dync_status status)
+{
+    return dync__err_row(status)->name;
+}
 DYNC__FN uint64_t dync__error_count(void) { return dync__tls.error_count; }
 
 DYNC__RARE static void dync__err_report(const dync__error_slot *e)
@@ -47,7 +54,8 @@ DYNC__RARE static void dync__err_report(const dync__error_slot *e)
 }
 
 /* "op: text (file:line)"; a text that is too long loses its end, not the place. */
-DYNC__RARE static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args)
+DYNC__RARE static dync_status dync__err_record(dync_status status, const char *class_name,
+                                               const char *fmt, va_list args)
 {
     dync__error_slot *e = &dync__tls.error;
     dync__tls.error_count++;
@@ -55,14 +63,16 @@ DYNC__RARE static dync_status dync__err_record(dync_status status, const char *c
     if (e->status != DYNC_OK) return status;
     char place[256] = "";
     size_t n = 0, room = sizeof e->message;
-    if (dync__tls.at.file) dync__format(place, sizeof place, " (%.200s:%d)", dync__tls.at.file, dync__tls.at.line);
+    if (dync__tls.at.file)
+        dync__format(place, sizeof place, " (%.200s:%d)", dync__tls.at.file, dync__tls.at.line);
     room -= strlen(place);
     if (dync__tls.op) n = (size_t)dync__format(e->message, room, "%.64s: ", dync__tls.op);
     int length = dync__formatv(e->message + n, room - n, fmt, args);
     n += length < 0 || (size_t)length >= room - n ? room - n - 1 : (size_t)length;
     memcpy(e->message + n, place, strlen(place) + 1);
     e->status = status;
-    dync__format(e->class_name, sizeof e->class_name, "%s", class_name ? class_name : dync__err_row(status)->class_name);
+    dync__format(e->class_name, sizeof e->class_name, "%s",
+                 class_name ? class_name : dync__err_row(status)->class_name);
     dync__err_report(e);
     return status;
 }
@@ -76,7 +86,8 @@ DYNC__RARE DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, 
     return status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...)
+DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name,
+                                                 const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -134,7 +145,8 @@ DYNC__RARE DYNC_API void dync_clear_error(void)
     dync__tls.error.class_name[0] = 0;
 }
 
-DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user)
+DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user),
+                                       void *user)
 {
     dync__tls.error_handler = fn;
     dync__tls.error_user = user;

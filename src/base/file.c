@@ -1,10 +1,11 @@
-/* base/file.c: whole files: read, and written so that the old one is there until the new one is. After process.c; nothing else opens a file
- * to write it, but for lines that are appended.
+/* base/file.c: whole files: read, and written so that the old one is there until the new one is.
+ * After process.c; nothing else opens a file to write it, but for lines that are appended.
  *
- * A file is written beside its place under a name of its own, synced and renamed over the old one, whose permissions it takes: a full disk, a
- * crash or a limit on sizes leaves the old file. Devices and pipes are written as they are. A link at the path is followed where the user
- * named it, and replaced in folders of dync's own, where a stranger may have put it.
- * What -std=c11 hides is declared by hand, as in os.c. */
+ * A file is written beside its place under a name of its own, synced and renamed over the old one,
+ * whose permissions it takes: a full disk, a crash or a limit on sizes leaves the old file. Devices
+ * and pipes are written as they are. A link at the path is followed where the user named it, and
+ * replaced in folders of dync's own, where a stranger may have put it. What -std=c11 hides is
+ * declared by hand, as in os.c. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -13,18 +14,33 @@ DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, si
 {
     *out = NULL;
     *n = 0;
-    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
+    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO",
+                      path ? path : "(null)");
 }
-static dync_status dync__file_none(const char *path) { return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)"); }
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) { return (void)data, (void)n, dync__file_none(path); }
-DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n) { return (void)data, (void)n, dync__file_none(path); }
-DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n) { (void)path, (void)data, (void)n; }
+static dync_status dync__file_none(const char *path)
+{
+    return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO",
+                      path ? path : "(null)");
+}
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+{
+    return (void)data, (void)n, dync__file_none(path);
+}
+DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
+{
+    return (void)data, (void)n, dync__file_none(path);
+}
+DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
+{
+    (void)path, (void)data, (void)n;
+}
 #else
 #include <errno.h>
 
 static dync_status dync__file_error(const char *doing, const char *path, int error)
 {
-    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
+    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path,
+                      error ? strerror(error) : "input/output error");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -77,7 +93,10 @@ DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, si
 
 /* ---- what is at a path ----------------------------------------------------------------------- */
 
-typedef struct dync__file_place { enum { DYNC__FILE_NEW, DYNC__FILE_REGULAR, DYNC__FILE_LINK, DYNC__FILE_OTHER } kind; int mode; } dync__file_place;
+typedef struct dync__file_place {
+    enum { DYNC__FILE_NEW, DYNC__FILE_REGULAR, DYNC__FILE_LINK, DYNC__FILE_OTHER } kind;
+    int mode;
+} dync__file_place;
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
@@ -102,7 +121,8 @@ static dync__file_place dync__file_look(const char *path)
     struct stat s;
     if (lstat(path, &s) != 0) return (dync__file_place){DYNC__FILE_NEW, -1};
     if ((s.st_mode & 0170000) == 0120000) return (dync__file_place){DYNC__FILE_LINK, -1};
-    return (dync__file_place){S_ISREG(s.st_mode) ? DYNC__FILE_REGULAR : DYNC__FILE_OTHER, (int)(s.st_mode & 07777)};
+    return (dync__file_place){S_ISREG(s.st_mode) ? DYNC__FILE_REGULAR : DYNC__FILE_OTHER,
+                              (int)(s.st_mode & 07777)};
 }
 
 /* The path becomes what its link says. */
@@ -138,11 +158,17 @@ DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *dat
 #else
 #if defined(_WIN32)
 extern __declspec(dllimport) int __stdcall MoveFileExA(const char *, const char *, unsigned long);
-static bool dync__file_rename(const char *from, const char *to) { return MoveFileExA(from, to, 1 | 8 /* replace, write through */) != 0; }
+static bool dync__file_rename(const char *from, const char *to)
+{
+    return MoveFileExA(from, to, 1 | 8 /* replace, write through */) != 0;
+}
 #else
 static bool dync__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 #endif
-static dync__file_place dync__file_look(const char *path) { return (void)path, (dync__file_place){DYNC__FILE_NEW, -1}; }
+static dync__file_place dync__file_look(const char *path)
+{
+    return (void)path, (dync__file_place){DYNC__FILE_NEW, -1};
+}
 static bool dync__file_follow(dync__str *path) { return (void)path, false; }
 static bool dync__file_sync(FILE *f) { return (void)f, true; }
 static void dync__file_mode(const char *path, int mode) { (void)path, (void)mode; }
@@ -163,23 +189,26 @@ static int dync__file_put(const char *path, const char *mode, const void *data, 
     errno = 0;
     FILE *f = fopen(path, mode);
     if (!f) return errno ? errno : EIO;
-    bool written = (n == 0 || fwrite(data, 1, n, f) == n) && fflush(f) == 0 && (!sync || dync__file_sync(f));
+    bool written = (n == 0 || fwrite(data, 1, n, f) == n) && fflush(f) == 0 &&
+                   (!sync || dync__file_sync(f));
     int error = written ? 0 : errno ? errno : EIO;
     if (fclose(f) != 0 && !error) error = errno ? errno : EIO;
     return error;
 }
 
-static int dync__file_replace(const char *path, const char *beside, int mode, const void *data, size_t n)
+static int dync__file_replace(const char *path, const char *beside, int mode, const void *data,
+                              size_t n)
 {
     int error = dync__file_put(beside, "wbx", data, n, true);
-    if (error == EEXIST) return error;                   /* somebody else's */
+    if (error == EEXIST) return error; /* somebody else's */
     if (!error) dync__file_mode(beside, mode);
     if (!error && !dync__file_rename(beside, path)) error = errno ? errno : EIO;
     if (error) (void)remove(beside);
     return error;
 }
 
-DYNC__RARE static dync_status dync__file_save(const char *path, const void *data, size_t n, bool follow)
+DYNC__RARE static dync_status dync__file_save(const char *path, const void *data, size_t n,
+                                              bool follow)
 {
     static int32_t number;
     dync__str to = {0}, beside = {0};
@@ -191,17 +220,26 @@ DYNC__RARE static dync_status dync__file_save(const char *path, const void *data
         known = i < 40 && dync__file_follow(&to);
         place = dync__file_look(dync__str_get(&to));
     }
-    dync__str_addf(&beside, "%s.%d.%d.new", dync__str_get(&to), dync__process_id(), (int)DYNC__ATOMIC_INC(&number));
+    dync__str_addf(&beside, "%s.%d.%d.new", dync__str_get(&to), dync__process_id(),
+                   (int)DYNC__ATOMIC_INC(&number));
     dync_status status = to.failed || beside.failed ? DYNC_ERR_MEMORY : DYNC_OK;
     int error = known || status != DYNC_OK ? 0 : ELOOP;
     if (status == DYNC_OK && known)
-        error = place.kind == DYNC__FILE_OTHER ? dync__file_put(dync__str_get(&to), "wb", data, n, false)
-                                               : dync__file_replace(dync__str_get(&to), dync__str_get(&beside), place.mode, data, n);
+        error = place.kind == DYNC__FILE_OTHER
+                    ? dync__file_put(dync__str_get(&to), "wb", data, n, false)
+                    : dync__file_replace(dync__str_get(&to), dync__str_get(&beside), place.mode,
+                                         data, n);
     dync__str_free(&to);
     dync__str_free(&beside);
     return error ? dync__file_error("write", path, error) : status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) { return dync__file_save(path, data, n, true); }
-DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n) { return dync__file_save(path, data, n, false); }
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+{
+    return dync__file_save(path, data, n, true);
+}
+DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
+{
+    return dync__file_save(path, data, n, false);
+}
 #endif

@@ -1,12 +1,18 @@
-/* base/json.c: JSON (RFC 8259): a strict reader into an arena, and quoting for writers over dync__str.
+/* base/json.c: JSON (RFC 8259): a strict reader into an arena, and quoting for writers over
+ * dync__str.
  *
- * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after the value; depth <= 64;
+ * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after
+ * the value; depth <= 64;
  * \u0000 is refused, for strings are NUL-terminated. An error names the line and column. */
 #include "../dync.in.h"
 #include "base.h"
 
 enum { DYNC__JSON_DEPTH = 64 };
-typedef struct dync__json_reader { dync__arena *arena; const char *text, *p, *end; int depth; } dync__json_reader;
+typedef struct dync__json_reader {
+    dync__arena *arena;
+    const char *text, *p, *end;
+    int depth;
+} dync__json_reader;
 
 static bool dync__json_fail(dync__json_reader *r, const char *what)
 {
@@ -23,7 +29,8 @@ static bool dync__json_fail(dync__json_reader *r, const char *what)
 
 static void dync__json_space(dync__json_reader *r)
 {
-    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r')) r->p++;
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r'))
+        r->p++;
 }
 
 static bool dync__json_next_is(dync__json_reader *r, char c)
@@ -37,7 +44,8 @@ static bool dync__json_next_is(dync__json_reader *r, char c)
 static bool dync__json_word(dync__json_reader *r, const char *word)
 {
     size_t n = strlen(word);
-    if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n) != 0) return dync__json_fail(r, "expected a value");
+    if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n) != 0)
+        return dync__json_fail(r, "expected a value");
     r->p += n;
     return true;
 }
@@ -50,7 +58,9 @@ static bool dync__json_hex4(dync__json_reader *r, uint32_t *out)
     if (r->end - r->p < 4) return dync__json_fail(r, "\\u needs four hexadecimal digits");
     for (int i = 0; i < 4; i++, r->p++) {
         char c = *r->p;
-        int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int digit = c >= '0' && c <= '9'                 ? c - '0'
+                    : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                         : -1;
         if (digit < 0) return dync__json_fail(r, "\\u needs four hexadecimal digits");
         x = x << 4 | (uint32_t)digit;
     }
@@ -94,10 +104,12 @@ static char *dync__json_escape(dync__json_reader *r, char *out)
     r->p++;
     if (!dync__json_hex4(r, &x)) return NULL;
     if (x >= 0xd800 && x < 0xdc00) {
-        if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u') return dync__json_fail(r, "half of a surrogate pair"), NULL;
+        if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')
+            return dync__json_fail(r, "half of a surrogate pair"), NULL;
         r->p += 2;
         if (!dync__json_hex4(r, &low)) return NULL;
-        if (low < 0xdc00 || low > 0xdfff) return dync__json_fail(r, "half of a surrogate pair"), NULL;
+        if (low < 0xdc00 || low > 0xdfff)
+            return dync__json_fail(r, "half of a surrogate pair"), NULL;
         x = 0x10000 + ((x - 0xd800) << 10) + (low - 0xdc00);
     } else if (x >= 0xdc00 && x <= 0xdfff) {
         return dync__json_fail(r, "half of a surrogate pair"), NULL;
@@ -118,8 +130,10 @@ static const char *dync__json_string(dync__json_reader *r)
         unsigned char c = (unsigned char)*r->p;
         if (c < 0x20) return dync__json_fail(r, "a control character in a string"), NULL;
         r->p++;
-        if (c != '\\') *out++ = (char)c;
-        else if (!(out = dync__json_escape(r, out))) return NULL;
+        if (c != '\\')
+            *out++ = (char)c;
+        else if (!(out = dync__json_escape(r, out)))
+            return NULL;
     }
     r->p++;
     return text;
@@ -139,7 +153,8 @@ static void dync__json_integer(dync__json *v, const char *p, const char *end)
     bool negative = *p == '-';
     int64_t x = 0;
     for (p += negative; p < end; p++) {
-        if (!dync__mul_ok(x, 10, &x) || !dync__add_ok(x, negative ? -(*p - '0') : *p - '0', &x)) return;
+        if (!dync__mul_ok(x, 10, &x) || !dync__add_ok(x, negative ? -(*p - '0') : *p - '0', &x))
+            return;
     }
     v->is_int = !(negative && x == 0);
     v->i = v->is_int ? x : 0;
@@ -211,7 +226,8 @@ static bool dync__json_object(dync__json_reader *r, dync__json *v)
         if (!key) return false;
         if (!dync__json_next_is(r, ':')) return dync__json_fail(r, "expected :");
         if (!dync__json_value(r, &item)) return false;
-        if (!dync__avec_push(r->arena, &items, item) || !dync__avec_push(r->arena, &keys, key)) return false;
+        if (!dync__avec_push(r->arena, &items, item) || !dync__avec_push(r->arena, &keys, key))
+            return false;
     } while (dync__json_next_is(r, ','));
     v->n = items.n;
     v->item = items.at;
@@ -225,7 +241,8 @@ static bool dync__json_value(dync__json_reader *r, dync__json *v)
     dync__json_space(r);
     if (r->p == r->end) return dync__json_fail(r, "expected a value");
     switch (*r->p) {
-    case '{': case '[': {
+    case '{':
+    case '[': {
         if (r->depth == DYNC__JSON_DEPTH) return dync__json_fail(r, "nested too deeply");
         r->depth++;
         bool ok = *r->p == '{' ? dync__json_object(r, v) : dync__json_array(r, v);
@@ -236,7 +253,8 @@ static bool dync__json_value(dync__json_reader *r, dync__json *v)
         v->kind = DYNC__JSON_STR;
         v->str = dync__json_string(r);
         return v->str != NULL;
-    case 't': case 'f':
+    case 't':
+    case 'f':
         v->kind = DYNC__JSON_BOOL;
         v->b = *r->p == 't';
         return dync__json_word(r, v->b ? "true" : "false");
@@ -271,10 +289,14 @@ DYNC__FN void dync__json_quote(dync__str *s, const char *text)
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\') dync__str_addc(s, '\\');
-        if (c >= 0x20) dync__str_addc(s, (char)c);
-        else if (c == '\n') dync__str_add(s, "\\n");
-        else if (c == '\t') dync__str_add(s, "\\t");
-        else dync__str_addf(s, "\\u%04x", c);
+        if (c >= 0x20)
+            dync__str_addc(s, (char)c);
+        else if (c == '\n')
+            dync__str_add(s, "\\n");
+        else if (c == '\t')
+            dync__str_add(s, "\\t");
+        else
+            dync__str_addf(s, "\\u%04x", c);
     }
     dync__str_addc(s, '"');
 }

@@ -1,7 +1,9 @@
-/* base/log.c: the log of the stages (DYNC_LOG, dync_set_log), warnings, standard output, the counters.
+/* base/log.c: the log of the stages (DYNC_LOG, dync_set_log), warnings, standard output, the
+ * counters.
  *
- * A line is put together first and written with one call, so lines of several threads do not mix. The choice of stages is one
- * process-wide word; bit 31 says that it has been read from the environment or set. */
+ * A line is put together first and written with one call, so lines of several threads do not mix.
+ * The choice of stages is one process-wide word; bit 31 says that it has been read from the
+ * environment or set. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -17,7 +19,8 @@ static const char *const dync__log_names[] = {
 enum { DYNC__LOG_KNOWN = 1 << 30 };
 static uint32_t dync__log_mask;
 
-/* One line through a fixed buffer; longer ones through memory, and where there is none they are cut. */
+/* One line through a fixed buffer; longer ones through memory, and where there is none they are
+ * cut. */
 static void dync__log_line(const char *prefix, const char *fmt, va_list args)
 {
 #ifndef DYNC_NO_STDIO
@@ -42,7 +45,9 @@ static void dync__log_line(const char *prefix, const char *fmt, va_list args)
     }
     va_end(again);
 #else
-    (void)prefix; (void)fmt; (void)args;
+    (void)prefix;
+    (void)fmt;
+    (void)args;
 #endif
 }
 
@@ -68,8 +73,10 @@ static void dync__log_unknown(const char *name, size_t n)
     char stages[512];
     size_t used = 0;
     for (int i = 0; i < DYNC__N_LOG_STAGES; i++)
-        used += (size_t)dync__format(stages + used, sizeof stages - used, " %s", dync__log_names[i]);   /* all of them: 120 bytes */
-    dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name, stages);
+        used += (size_t)dync__format(stages + used, sizeof stages - used, " %s",
+                                     dync__log_names[i]); /* all of them: 120 bytes */
+    dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name,
+               stages);
 }
 
 static uint32_t dync__log_parse(const char *what)
@@ -79,17 +86,23 @@ static uint32_t dync__log_parse(const char *what)
         size_t n = strcspn(what, ", ");
         int found = -1;
         for (int i = 0; i < DYNC__N_LOG_STAGES; i++) {
-            if (strlen(dync__log_names[i]) == n && memcmp(dync__log_names[i], what, n) == 0) found = i;
+            if (strlen(dync__log_names[i]) == n && memcmp(dync__log_names[i], what, n) == 0)
+                found = i;
         }
-        if (found >= 0) mask |= 1u << found;
-        else if (n) dync__log_unknown(what, n);
+        if (found >= 0)
+            mask |= 1u << found;
+        else if (n)
+            dync__log_unknown(what, n);
         what += n;
         what += strspn(what, ", ");
     }
     return mask;
 }
 
-DYNC__FN void dync__log_set(const char *what) { DYNC__ATOMIC_STORE(&dync__log_mask, dync__log_parse(what)); }
+DYNC__FN void dync__log_set(const char *what)
+{
+    DYNC__ATOMIC_STORE(&dync__log_mask, dync__log_parse(what));
+}
 DYNC_API void dync_set_log(const char *what) { dync__log_set(what); }
 
 DYNC__FN bool dync__log_on(int stage)

@@ -1,8 +1,8 @@
 /* base/map.c: hash map uint64 -> uint64, linear probing, at most 3/4 full; and the hash functions.
  *
- * Removal shifts the following entries back, so there are no tombstones. Capacity is 0 or a power of two. Hashes depend on the
- * bytes alone, not on the machine's byte order. Source: Knuth, TAOCP vol. 3, 6.4, algorithm R; the mixing step: Steele, Lea,
- * Flood 2014 (SplitMix). */
+ * Removal shifts the following entries back, so there are no tombstones. Capacity is 0 or a power
+ * of two. Hashes depend on the bytes alone, not on the machine's byte order. Source: Knuth, TAOCP
+ * vol. 3, 6.4, algorithm R; the mixing step: Steele, Lea, Flood 2014 (SplitMix). */
 #include "../dync.in.h"
 #include "base.h"
 

@@ -1,17 +1,20 @@
-/* base/mem.c: the one door for memory. Below it DYNC_MALLOC and its kin, or the buffer of dync_init; above it everything.
+/* base/mem.c: the one door for memory. Below it DYNC_MALLOC and its kin, or the buffer of
+ * dync_init; above it everything.
  *
- * Contract. The size given at free is the size given at allocation. dync__alloc(0) is a unique pointer; dync__free(NULL, n)
- * does nothing; dync__realloc(NULL, 0, n) allocates; a realloc that fails leaves the old block. Plain blocks are aligned for
- * every C type, data blocks to 64 bytes (the address DYNC_MALLOC gave stands in the word before them).
+ * Contract. The size given at free is the size given at allocation. dync__alloc(0) is a unique
+ * pointer; dync__free(NULL, n) does nothing; dync__realloc(NULL, 0, n) allocates; a realloc that
+ * fails leaves the old block. Plain blocks are aligned for every C type, data blocks to 64 bytes
+ * (the address DYNC_MALLOC gave stands in the word before them).
  *
- * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady state does not reach
- * DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and 1.5 * 2^k up to 64 MiB (from a buffer, which is
- * scarce, only the small ones). When the lists of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory
- * runs out, before the second try.
+ * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady
+ * state does not reach DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k
+ * and 1.5 * 2^k up to 64 MiB (from a buffer, which is scarce, only the small ones). When the lists
+ * of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before
+ * the second try.
  *
- * Statistics count what callers asked for. Each thread sums on its own and adds to the process' sums every 64 KiB, so figures
- * are exact for one thread and for threads that have ended.
- * Sources: size classes as in Evans 2006 (jemalloc); boundary tags: Knuth, TAOCP vol. 1, 2.5. */
+ * Statistics count what callers asked for. Each thread sums on its own and adds to the process'
+ * sums every 64 KiB, so figures are exact for one thread and for threads that have ended. Sources:
+ * size classes as in Evans 2006 (jemalloc); boundary tags: Knuth, TAOCP vol. 1, 2.5. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -44,9 +47,12 @@ void __asan_unpoison_memory_region(void const volatile *, size_t);
 #endif
 
 enum {
-    DYNC__MEM_LINEAR = 1024, DYNC__MEM_MAX_BITS = 26,
+    DYNC__MEM_LINEAR = 1024,
+    DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
-    DYNC__MEM_FLUSH = 65536, DYNC__MEM_PAGE = 4096, DYNC__MEM_PLACED = 32768,
+    DYNC__MEM_FLUSH = 65536,
+    DYNC__MEM_PAGE = 4096,
+    DYNC__MEM_PLACED = 32768,
 #if defined(DYNC_SMALL)
     DYNC__MEM_DATA_ALIGN = 8
 #else
@@ -56,9 +62,9 @@ enum {
 enum { DYNC__MEM_PLAIN, DYNC__MEM_DATA };
 
 typedef struct dync__cache {
-    void *bin[2][DYNC__MEM_CLASSES];    /* a free block's first word is the next one */
+    void *bin[2][DYNC__MEM_CLASSES]; /* a free block's first word is the next one */
     size_t cached_bytes;
-    int64_t live, peak;                 /* since the last flush */
+    int64_t live, peak; /* since the last flush */
 } dync__cache;
 
 static struct {
@@ -68,11 +74,14 @@ static struct {
 /* ---- the buffer of dync_init: boundary tags and one free list, first fit --------------------- */
 
 typedef struct dync__heap_block {
-    size_t size;                        /* with this header; bit 0: in use */
-    size_t prev_size;                   /* 0: the first */
+    size_t size;                          /* with this header; bit 0: in use */
+    size_t prev_size;                     /* 0: the first */
     struct dync__heap_block *next, *prev; /* while free; the payload begins here */
 } dync__heap_block;
-enum { DYNC__HEAP_HEADER = offsetof(dync__heap_block, next), DYNC__HEAP_ALIGN = 2 * sizeof(size_t) };
+enum {
+    DYNC__HEAP_HEADER = offsetof(dync__heap_block, next),
+    DYNC__HEAP_ALIGN = 2 * sizeof(size_t)
+};
 
 static struct {
     dync__mutex lock;
@@ -90,8 +99,10 @@ static void dync__heap_insert(dync__heap_block *b)
 
 static void dync__heap_remove(dync__heap_block *b)
 {
-    if (b->prev) b->prev->next = b->next;
-    else dync__heap.free = b->next;
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        dync__heap.free = b->next;
     if (b->next) b->next->prev = b->prev;
 }
 
@@ -201,15 +212,18 @@ static void dync__mem_raw_free(void *p)
     }
 }
 
-/* A block of one kind: size is the class' or, beyond the classes, the caller's. Large data blocks begin at eight places of a page in turn, none where malloc's do: a store and a later load whose
- * addresses differ by whole pages wait for one another in the processor, and their lines share a set of the first cache. (Intel 64 Optimization Reference Manual, 4-KByte aliasing) */
+/* A block of one kind: size is the class' or, beyond the classes, the caller's. Large data blocks
+ * begin at eight places of a page in turn, none where malloc's do: a store and a later load whose
+ * addresses differ by whole pages wait for one another in the processor, and their lines share a
+ * set of the first cache. (Intel 64 Optimization Reference Manual, 4-KByte aliasing) */
 static void *dync__mem_block_alloc(int kind, size_t size)
 {
     static int32_t turn;
     size_t align = DYNC__MEM_DATA_ALIGN, place = 0;
     if (size > (size_t)PTRDIFF_MAX - 2 * DYNC__MEM_PAGE) return NULL;
     if (kind == DYNC__MEM_PLAIN) return dync__mem_raw_alloc(size);
-    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES > 0 && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
+    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES > 0 && !dync__heap.begin)
+        align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
     char *raw = dync__mem_raw_alloc(size + align + sizeof(void *)), *p;
     if (!raw) return NULL;
     p = raw + sizeof(void *);
@@ -239,7 +253,7 @@ DYNC__OFTEN DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
         *size = (i + 1) << shift;
         return (int)i;
     }
-    int bits = DYNC__BIT_LENGTH(n - 1);      /* 2^(bits-1) < n <= 2^bits */
+    int bits = DYNC__BIT_LENGTH(n - 1); /* 2^(bits-1) < n <= 2^bits */
     if (bits > DYNC__MEM_MAX_BITS || dync__heap.begin) {
         *size = n;
         return -1;
@@ -271,7 +285,8 @@ DYNC__RARE static void dync__mem_cache_trim(dync__cache *c)
     c->cached_bytes = 0;
 }
 
-/* NULL: no cache, for want of memory or because there is to be none; the blocks then go straight through. */
+/* NULL: no cache, for want of memory or because there is to be none; the blocks then go straight
+ * through. */
 DYNC__RARE static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void)
 {
     if (DYNC__MEM_CACHE_BYTES == 0) return NULL;
@@ -285,7 +300,7 @@ DYNC__RARE static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void)
 static void dync__mem_raise_peak(int64_t to)
 {
     int64_t peak = DYNC__ATOMIC_PEEK(&dync__mem.peak);
-    while (peak < to && !DYNC__ATOMIC_CAS(&dync__mem.peak, &peak, to)) { }
+    while (peak < to && !DYNC__ATOMIC_CAS(&dync__mem.peak, &peak, to)) {}
 }
 
 static DYNC__NOINLINE void dync__mem_flush(dync__cache *c)
@@ -370,7 +385,7 @@ DYNC__OFTEN DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
         return;
     }
     if (DYNC__UNLIKELY(c->cached_bytes + size > DYNC__MEM_CACHE_BYTES)) dync__mem_cache_trim(c);
-    DYNC__MEM_SHOW(p, sizeof p);            /* blocks smaller than the link */
+    DYNC__MEM_SHOW(p, sizeof p); /* blocks smaller than the link */
     memcpy(p, &c->bin[kind][i], sizeof p);
     DYNC__MEM_HIDE((char *)p + sizeof p, size - sizeof p);
     c->bin[kind][i] = p;
@@ -382,7 +397,10 @@ DYNC__OFTEN DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
 DYNC__OFTEN DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
 DYNC__OFTEN DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
-DYNC__OFTEN DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
+DYNC__OFTEN DYNC__FN void dync__free_data(void *p, size_t n)
+{
+    dync__mem_put(DYNC__MEM_DATA, p, n);
+}
 
 DYNC__FN void *dync__calloc(size_t n)
 {
@@ -406,7 +424,8 @@ DYNC__RARE DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
 {
     if (!p) return dync__alloc(n);
     size_t old_size, size;
-    int old_class = dync__mem_class(DYNC__MEM_PLAIN, old_n, &old_size), new_class = dync__mem_class(DYNC__MEM_PLAIN, n, &size);
+    int old_class = dync__mem_class(DYNC__MEM_PLAIN, old_n, &old_size),
+        new_class = dync__mem_class(DYNC__MEM_PLAIN, n, &size);
     if (old_class >= 0 && old_class == new_class) {
         if (dync__mem_injected(n)) return NULL;
         dync__mem_count(dync__tls.cache, (int64_t)n - (int64_t)old_n);
@@ -414,7 +433,8 @@ DYNC__RARE DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
         DYNC__MEM_HIDE((char *)p + n, size - n);
         return p;
     }
-    if (old_class < 0 && new_class < 0 && n > 0 && !dync__heap.begin) return dync__mem_realloc_big(p, old_n, n);
+    if (old_class < 0 && new_class < 0 && n > 0 && !dync__heap.begin)
+        return dync__mem_realloc_big(p, old_n, n);
     void *q = dync__alloc(n);
     if (!q) return NULL;
     memcpy(q, p, old_n < n ? old_n : n);
@@ -438,7 +458,8 @@ DYNC__FN void dync__strfree(char *s)
 DYNC__FN dync__mem_stats dync__mem_read_stats(void)
 {
     if (dync__tls.cache) dync__mem_flush(dync__tls.cache);
-    dync__mem_stats s = {DYNC__ATOMIC_PEEK(&dync__mem.live), DYNC__ATOMIC_PEEK(&dync__mem.peak), DYNC__ATOMIC_PEEK(&dync__mem.mallocs)};
+    dync__mem_stats s = {DYNC__ATOMIC_PEEK(&dync__mem.live), DYNC__ATOMIC_PEEK(&dync__mem.peak),
+                         DYNC__ATOMIC_PEEK(&dync__mem.mallocs)};
     return s;
 }
 

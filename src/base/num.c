@@ -1,10 +1,12 @@
-/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and decimal text.
+/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and
+ * decimal text.
  *
- * Conversions work on big integers, so they are exact for every value and need neither libc's locale nor floating point
- * arithmetic (compiler flags cannot change them). Printing expands the value to all its decimal digits; the shortest text is
- * the shortest decimal inside the interval that rounds to the value, the nearest of those. Reading divides two big
- * integers bit by bit.
- * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for rounding. */
+ * Conversions work on big integers, so they are exact for every value and need neither libc's
+ * locale nor floating point arithmetic (compiler flags cannot change them). Printing expands the
+ * value to all its decimal digits; the shortest text is the shortest decimal inside the interval
+ * that rounds to the value, the nearest of those. Reading divides two big integers bit by bit.
+ * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for
+ * rounding. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -44,10 +46,11 @@ DYNC__FN uint16_t dync__f32_to_f16(float f)
     m = bits & 0x7fffffu;
     if (e <= 0) {
         m |= 0x800000u;
-        shift = 14 - e;                                                  /* at most 24 */
+        shift = 14 - e; /* at most 24 */
         e = 0;
     }
-    uint32_t q = ((uint32_t)e << 10) + (m >> shift), rest = m & ((1u << shift) - 1), half = 1u << (shift - 1);
+    uint32_t q = ((uint32_t)e << 10) + (m >> shift), rest = m & ((1u << shift) - 1),
+             half = 1u << (shift - 1);
     /* a carry runs into the exponent, as it should */
     if (rest > half || (rest == half && q & 1)) q++;
     return (uint16_t)(sign | q);
@@ -65,7 +68,9 @@ DYNC__FN uint16_t dync__f32_to_bf16(float f)
 
 DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
 {
-    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a)) return false;
+    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
+              : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a))
+        return false;
     *out = a * b;
     return true;
 }
@@ -81,9 +86,13 @@ DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
 
 /* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
 enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };
-typedef struct dync__num_big { int n; uint32_t limb[DYNC__NUM_LIMBS]; } dync__num_big;
+typedef struct dync__num_big {
+    int n;
+    uint32_t limb[DYNC__NUM_LIMBS];
+} dync__num_big;
 
-/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS. */
+/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS.
+ */
 static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint32_t base)
 {
     uint64_t carry = add;
@@ -98,7 +107,8 @@ static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint3
     }
 }
 
-static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13, int exponent, uint32_t base)
+static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13, int exponent,
+                              uint32_t base)
 {
     for (; exponent >= 13 && power_13; exponent -= 13) dync__num_mul(b, power_13, 0, base);
     for (; exponent > 0; exponent--) dync__num_mul(b, root, 0, base);
@@ -107,9 +117,13 @@ static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13
 /* ---- printing -------------------------------------------------------------------------------- */
 
 /* digit[0].digit[1]... * 10^exponent, as characters; n == 0 means zero. */
-typedef struct dync__num_decimal { int n, exponent; char digit[DYNC__NUM_DIGITS]; } dync__num_decimal;
+typedef struct dync__num_decimal {
+    int n, exponent;
+    char digit[DYNC__NUM_DIGITS];
+} dync__num_decimal;
 
-/* All digits of m * 2^e (m < 2^56, -1076 <= e), without leading zeros; the last one has weight 10^*scale. */
+/* All digits of m * 2^e (m < 2^56, -1076 <= e), without leading zeros; the last one has weight
+ * 10^*scale. */
 static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
 {
     enum { BASE = 1000000000 };
@@ -120,7 +134,7 @@ static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
     if (e >= 0) {
         dync__num_mul_pow(&b, 2, 8192, e, BASE);
     } else {
-        dync__num_mul_pow(&b, 5, 1220703125u, -e, BASE);     /* m * 2^e = m * 5^-e * 10^e */
+        dync__num_mul_pow(&b, 5, 1220703125u, -e, BASE); /* m * 2^e = m * 5^-e * 10^e */
         *scale = e;
     }
     int n = 0;
@@ -135,7 +149,8 @@ static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
     return n;
 }
 
-/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives zero. */
+/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives zero.
+ */
 static void dync__num_round(dync__num_decimal *d, int keep)
 {
     if (keep >= d->n) return;
@@ -176,13 +191,15 @@ static void dync__num_align(char *grid, int width, const char *digit, int n)
     memcpy(grid + width - n, digit, (size_t)n);
 }
 
-/* The shortest digits that read back as m * 2^e; low_gap: the neighbour below is only half as far (m is a power of two).
- * x and the ends of its interval stand on one grid of digits; candidates are x cut after p digits and that plus one unit. */
+/* The shortest digits that read back as m * 2^e; low_gap: the neighbour below is only half as far
+ * (m is a power of two). x and the ends of its interval stand on one grid of digits; candidates are
+ * x cut after p digits and that plus one unit. */
 static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decimal *d)
 {
-    char digits[DYNC__NUM_DIGITS], x[DYNC__NUM_DIGITS], lo[DYNC__NUM_DIGITS], hi[DYNC__NUM_DIGITS], up[DYNC__NUM_DIGITS];
+    char digits[DYNC__NUM_DIGITS], x[DYNC__NUM_DIGITS], lo[DYNC__NUM_DIGITS], hi[DYNC__NUM_DIGITS],
+        up[DYNC__NUM_DIGITS];
     int scale, n, width;
-    bool closed = m % 2 == 0;            /* the ends themselves round to an even m */
+    bool closed = m % 2 == 0; /* the ends themselves round to an even m */
     n = dync__num_expand(4 * m + 2, e - 2, digits, &scale);
     width = n + 1;
     dync__num_align(hi, width, digits, n);
@@ -193,16 +210,16 @@ static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decima
     int first = width - n;
     size_t size = (size_t)width;
     for (int p = first + 1; p <= width; p++) {
-        memcpy(d->digit, x, (size_t)p);              /* down: x cut */
+        memcpy(d->digit, x, (size_t)p); /* down: x cut */
         memset(d->digit + p, '0', (size_t)(width - p));
         memcpy(up, d->digit, size);
         int i = p - 1;
-        while (up[i] == '9') up[i--] = '0';          /* stops at the zero in front */
+        while (up[i] == '9') up[i--] = '0'; /* stops at the zero in front */
         up[i]++;
         int low = memcmp(d->digit, lo, size), high = memcmp(up, hi, size);
         bool down_ok = low > 0 || (low == 0 && closed), up_ok = high < 0 || (high == 0 && closed);
         if (!down_ok && !up_ok) continue;
-        if (down_ok && up_ok) {                      /* both: the nearer, or the even one */
+        if (down_ok && up_ok) { /* both: the nearer, or the even one */
             bool nearer_up = p < width && x[p] > '5';
             if (p < width && x[p] == '5') {
                 for (int k = p + 1; k < width && !nearer_up; k++) nearer_up = x[k] != '0';
@@ -222,13 +239,19 @@ static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decima
 }
 
 /* sign, class and m * 2^e of a double. */
-typedef struct dync__num_parts { bool negative, special, nan; uint64_t m; int e; bool low_gap; } dync__num_parts;
+typedef struct dync__num_parts {
+    bool negative, special, nan;
+    uint64_t m;
+    int e;
+    bool low_gap;
+} dync__num_parts;
 
 static dync__num_parts dync__num_split(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, 8);
-    dync__num_parts p = {bits >> 63 != 0, false, false, bits & ((UINT64_C(1) << 52) - 1), (int)(bits >> 52 & 2047), false};
+    dync__num_parts p = {bits >> 63 != 0,          false, false, bits & ((UINT64_C(1) << 52) - 1),
+                         (int)(bits >> 52 & 2047), false};
     p.special = p.e == 2047;
     p.nan = p.special && p.m != 0;
     p.low_gap = p.m == 0 && p.e > 1;
@@ -238,7 +261,11 @@ static dync__num_parts dync__num_split(double x)
 }
 
 /* A text that is cut to its buffer but counts on, as snprintf does. */
-typedef struct dync__num_out { char *at; size_t cap; int n; } dync__num_out;
+typedef struct dync__num_out {
+    char *at;
+    size_t cap;
+    int n;
+} dync__num_out;
 
 static void dync__num_putc(dync__num_out *o, char c)
 {
@@ -257,12 +284,16 @@ static int dync__num_end(dync__num_out *o)
     return o->n;
 }
 
-static char dync__num_digit(const dync__num_decimal *d, int i) { return i >= 0 && i < d->n ? d->digit[i] : '0'; }
+static char dync__num_digit(const dync__num_decimal *d, int i)
+{
+    return i >= 0 && i < d->n ? d->digit[i] : '0';
+}
 
 static void dync__num_put_fixed(dync__num_out *o, const dync__num_decimal *d, int decimals)
 {
     int exponent = d->n ? d->exponent : 0;
-    for (int i = 0; i <= (exponent > 0 ? exponent : 0); i++) dync__num_putc(o, exponent < 0 ? '0' : dync__num_digit(d, i));
+    for (int i = 0; i <= (exponent > 0 ? exponent : 0); i++)
+        dync__num_putc(o, exponent < 0 ? '0' : dync__num_digit(d, i));
     if (decimals > 0) dync__num_putc(o, '.');
     for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, exponent + i));
 }
@@ -287,17 +318,22 @@ static bool dync__num_put_special(dync__num_out *o, const dync__num_parts *p)
     return p->special;
 }
 
-/* Shortest form: plain from 1e-4 to below 1e16, else with an exponent, as Python's repr draws the line. */
+/* Shortest form: plain from 1e-4 to below 1e16, else with an exponent, as Python's repr draws the
+ * line. */
 static int dync__num_put_shortest(const dync__num_parts *p, char *out, size_t cap)
 {
     dync__num_out o = {out, cap, 0};
     dync__num_decimal d;
     d.n = 0;
     if (dync__num_put_special(&o, p)) return dync__num_end(&o);
-    if (p->m) dync__num_shortest(p->m, p->e, p->low_gap, &d);
-    else d.exponent = 0;
-    if (d.exponent < -4 || d.exponent >= 16) dync__num_put_scientific(&o, &d, d.n - 1);
-    else dync__num_put_fixed(&o, &d, d.n - 1 - d.exponent);
+    if (p->m)
+        dync__num_shortest(p->m, p->e, p->low_gap, &d);
+    else
+        d.exponent = 0;
+    if (d.exponent < -4 || d.exponent >= 16)
+        dync__num_put_scientific(&o, &d, d.n - 1);
+    else
+        dync__num_put_fixed(&o, &d, d.n - 1 - d.exponent);
     return dync__num_end(&o);
 }
 
@@ -311,7 +347,8 @@ DYNC__FN int dync__float_text(float x, char *out, size_t cap)
 {
     uint32_t bits;
     memcpy(&bits, &x, 4);
-    dync__num_parts p = {bits >> 31 != 0, false, false, bits & 0x7fffffu, (int)(bits >> 23 & 255), false};
+    dync__num_parts p = {bits >> 31 != 0,         false, false, bits & 0x7fffffu,
+                         (int)(bits >> 23 & 255), false};
     p.special = p.e == 255;
     p.nan = p.special && p.m != 0;
     p.low_gap = p.m == 0 && p.e > 1;
@@ -340,15 +377,20 @@ DYNC__FN int dync__double_format(double x, char conversion, int precision, char 
         dync__num_round(&d, precision);
         while (d.n > 1 && d.digit[d.n - 1] == '0') d.n--;
         int after = d.n ? d.n - 1 : 0;
-        if (d.exponent < -4 || d.exponent >= precision) dync__num_put_scientific(&o, &d, after);
-        else dync__num_put_fixed(&o, &d, after - d.exponent);
+        if (d.exponent < -4 || d.exponent >= precision)
+            dync__num_put_scientific(&o, &d, after);
+        else
+            dync__num_put_fixed(&o, &d, after - d.exponent);
     }
     return dync__num_end(&o);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int dync__num_bits(const dync__num_big *b) { return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0; }
+static int dync__num_bits(const dync__num_big *b)
+{
+    return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0;
+}
 
 static void dync__num_shift(dync__num_big *b, int bits)
 {
@@ -381,12 +423,15 @@ static void dync__num_subtract(dync__num_big *a, const dync__num_big *b)
     while (a->n && !a->limb[a->n - 1]) a->n--;
 }
 
-/* num / den, both positive, correctly rounded: 53 bits (fewer below 2^-1022) of quotient by long division, then the rest decides. */
+/* num / den, both positive, correctly rounded: 53 bits (fewer below 2^-1022) of quotient by long
+ * division, then the rest decides. */
 static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
 {
     int k = dync__num_bits(num) - dync__num_bits(den);
-    if (k > 0) dync__num_shift(den, k);
-    else dync__num_shift(num, -k);
+    if (k > 0)
+        dync__num_shift(den, k);
+    else
+        dync__num_shift(num, -k);
     if (dync__num_compare(num, den) < 0) {
         dync__num_mul(num, 2, 0, 0);
         k--;
@@ -404,7 +449,7 @@ static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
         }
         dync__num_mul(num, 2, 0, 0);
     }
-    int rest = dync__num_compare(num, den);          /* against half a unit */
+    int rest = dync__num_compare(num, den); /* against half a unit */
     if (rest > 0 || (rest == 0 && q & 1)) q++;
     /* subnormal; 2^52 is the least normal number's own pattern */
     if (bits < 53) return q;
@@ -412,9 +457,14 @@ static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
     return ((uint64_t)(k + 1022) << 52) + q;
 }
 
-typedef struct dync__num_scan { dync__num_big digits; int n_digits, exponent; bool any, sticky; } dync__num_scan;
+typedef struct dync__num_scan {
+    dync__num_big digits;
+    int n_digits, exponent;
+    bool any, sticky;
+} dync__num_scan;
 
-/* Digits up to the first that is none; those after `point` lower the exponent. Past 780 only whether one is not 0 counts. */
+/* Digits up to the first that is none; those after `point` lower the exponent. Past 780 only
+ * whether one is not 0 counts. */
 static const char *dync__num_scan_digits(dync__num_scan *s, const char *p, bool point)
 {
     for (; *p >= '0' && *p <= '9'; p++) {
@@ -449,7 +499,7 @@ static const char *dync__num_scan_exponent(dync__num_scan *s, const char *p)
     bool negative = *q == '-';
     int e = 0;
     if (*q == '-' || *q == '+') q++;
-    if (*q < '0' || *q > '9') return p;              /* "2em" is the number 2 and a rest */
+    if (*q < '0' || *q > '9') return p; /* "2em" is the number 2 and a rest */
     for (; *q >= '0' && *q <= '9'; q++) {
         if (e < 100000) e = e * 10 + (*q - '0');
     }
@@ -468,8 +518,10 @@ static uint64_t dync__num_scan_value(dync__num_scan *s)
     dync__num_big den;
     den.n = 1;
     den.limb[0] = 1;
-    if (s->exponent >= 0) dync__num_mul_pow(&s->digits, 10, 0, s->exponent, 0);
-    else dync__num_mul_pow(&den, 10, 0, -s->exponent, 0);
+    if (s->exponent >= 0)
+        dync__num_mul_pow(&s->digits, 10, 0, s->exponent, 0);
+    else
+        dync__num_mul_pow(&den, 10, 0, -s->exponent, 0);
     return dync__num_divide(&s->digits, &den);
 }
 
@@ -494,8 +546,10 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out)
         if (*p == 'e' || *p == 'E') p = dync__num_scan_exponent(&scan, p);
         bits = dync__num_scan_value(&scan);
     }
-    if (end) *end = p;
-    else if (*p) return false;
+    if (end)
+        *end = p;
+    else if (*p)
+        return false;
     bits |= (uint64_t)negative << 63;
     memcpy(out, &bits, 8);
     return true;

@@ -1,6 +1,6 @@
-/* base/option.c: values out of text by a table: one row a name, with its kind, the field it goes to, its range
- * and what it is for. What options of backends, settings of the library and of the minifier have in common.
- * After log.c, before process.c. */
+/* base/option.c: values out of text by a table: one row a name, with its kind, the field it goes
+ * to, its range and what it is for. What options of backends, settings of the library and of the
+ * minifier have in common. After log.c, before process.c. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -11,7 +11,8 @@ static const char *const dync__option_switch[] = {"0",   "1",  "false", "true",
 static int dync__option_on(const char *text, size_t n)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__option_switch); i++)
-        if (strlen(dync__option_switch[i]) == n && memcmp(dync__option_switch[i], text, n) == 0) return i % 2;
+        if (strlen(dync__option_switch[i]) == n && memcmp(dync__option_switch[i], text, n) == 0)
+            return i % 2;
     return -1;
 }
 
@@ -54,7 +55,7 @@ static bool dync__option_alone(const dync__option *o, void *field)
     int on = is_switch ? 1 : o->kind == DYNC__OPTION_INT ? o->alone : 0;
     if (on == 0) return false;
     if (o->kind == DYNC__OPTION_PATH) ((dync__option_path *)field)->path[0] = 0;
-    memcpy(field, &on, sizeof on);         /* a path begins with its switch */
+    memcpy(field, &on, sizeof on); /* a path begins with its switch */
     return true;
 }
 
@@ -76,7 +77,8 @@ DYNC__FN bool dync__option_store(const dync__option *o, const char *value, size_
     if (!value) return dync__option_alone(o, field);
     switch (o->kind) {
     case DYNC__OPTION_TEXT: return dync__option_text(field, o->size, value, n);
-    case DYNC__OPTION_PATH: return dync__option_set_path((dync__option_path *)(void *)field, value, n);
+    case DYNC__OPTION_PATH:
+        return dync__option_set_path((dync__option_path *)(void *)field, value, n);
     case DYNC__OPTION_FLOAT:
         if (!dync__option_number(o, value, n, &x)) return false;
         memcpy(field, &x, sizeof x);
@@ -116,17 +118,21 @@ DYNC__FN void dync__option_expects(const dync__option *o, dync__str *s)
     case DYNC__OPTION_INT:
     case DYNC__OPTION_FLOAT: break;
     }
-    if (o->most >= 1e30) dync__str_addf(s, "a number of at least %.10g", o->least);
-    else dync__str_addf(s, "a number from %.10g to %.10g", o->least, o->most);
+    if (o->most >= 1e30)
+        dync__str_addf(s, "a number of at least %.10g", o->least);
+    else
+        dync__str_addf(s, "a number from %.10g to %.10g", o->least, o->most);
     if (o->step > 1) dync__str_addf(s, " in steps of %d", o->step);
 }
 
-DYNC__FN dync_status dync__option_fail(const dync__option *o, const char *what, const char *value, size_t n)
+DYNC__FN dync_status dync__option_fail(const dync__option *o, const char *what, const char *value,
+                                       size_t n)
 {
     dync__str expects = {0}, got = {0};
     dync__option_expects(o, &expects);
     if (value) dync__str_addf(&got, "'%.*s'", (int)DYNC__MIN(n, 200), value);
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: expected %s, got %s", what, dync__str_get(&expects),
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: expected %s, got %s", what,
+                                    dync__str_get(&expects),
                                     value ? dync__str_get(&got) : "no value");
     dync__str_free(&expects);
     dync__str_free(&got);

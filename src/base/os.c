@@ -2,8 +2,8 @@
  *
  * Nothing above calls the system otherwise. Hosted systems are Unix and Windows with
  * winpthreads; elsewhere (a microcontroller) there are no threads and the clock stands still.
- * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
- * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
+ * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is
+ * used here unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
  * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
 #include "../dync.in.h"
 #include "base.h"
@@ -118,7 +118,9 @@ DYNC__RARE DYNC__FN bool dync__switch_ask(int32_t *on, const char *name)
 #if defined(__GNUC__) && defined(__x86_64__)
 static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
 {
-    __asm__ volatile("cpuid" : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3]) : "a"(leaf), "c"(sub));
+    __asm__ volatile("cpuid"
+                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+                     : "a"(leaf), "c"(sub));
 }
 
 static uint32_t dync__os_xcr0(void)
@@ -143,7 +145,7 @@ static unsigned dync__os_probe_cpu(void)
     dync__os_cpuid(7, 0, leaf7);
     max_sub = leaf7[0];
     if (leaf7[1] & 1u << 5) features |= DYNC__CPU_AVX2;
-    uint32_t need = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;           /* F DQ BW VL */
+    uint32_t need = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F DQ BW VL */
     if (zmm && (leaf7[1] & need) == need) {
         features |= DYNC__CPU_AVX512;
         if (leaf7[2] & 1u << 11) features |= DYNC__CPU_VNNI;
@@ -158,7 +160,7 @@ static unsigned dync__os_probe_cpu(void)
 static unsigned dync__os_probe_cpu(void) { return 0; }
 #endif
 
-static unsigned dync__os_cpu;                         /* bit 31: it is known */
+static unsigned dync__os_cpu; /* bit 31: it is known */
 
 DYNC__FN void dync__cpu_pretend(unsigned features) { DYNC__ATOMIC_STORE(&dync__os_cpu, features); }
 
@@ -170,8 +172,10 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
     features = dync__os_probe_cpu();
     const char *cut = dync__env("DYNC_CPU");
     if (cut && strcmp(cut, "none") == 0) features = 0;
-    if (cut && strcmp(cut, "avx2") == 0) features &= (unsigned)(DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C);
-    if (!(features & DYNC__CPU_FMA) || !(features & DYNC__CPU_AVX2)) features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
+    if (cut && strcmp(cut, "avx2") == 0)
+        features &= (unsigned)(DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C);
+    if (!(features & DYNC__CPU_FMA) || !(features & DYNC__CPU_AVX2))
+        features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
     DYNC__ATOMIC_STORE(&dync__os_cpu, features | DYNC__CPU_KNOWN);
     return features;
 }
@@ -184,7 +188,8 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 #elif defined(__APPLE__)
 #define DYNC__MAP_ANONYMOUS 0x1000
 #else
-#define DYNC__MAP_ANONYMOUS 0x20                     /* -std=c11 hides it; the same on every Linux that has a JIT here */
+#define DYNC__MAP_ANONYMOUS \
+    0x20 /* -std=c11 hides it; the same on every Linux that has a JIT here */
 #endif
 #if defined(__linux__) && defined(__x86_64__)
 /* memfd_create without its wrapper, which old C libraries lack */
@@ -229,7 +234,10 @@ DYNC__FN void *dync__os_code_pages(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0; }
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
+{
+    return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0;
+}
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 #else
 DYNC__FN int dync__os_process(void) { return 0; }

@@ -1,17 +1,21 @@
 /* base/pool.c: the workers of parallel loops.
  *
- * A loop is split by index: of T threads, thread k runs parts k, k + T, k + 2T...; thread 0 is the caller. Workers persist; an
- * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One loop runs at a time: a
- * second caller, and loops inside a part, run alone. After fork the child has no workers and runs alone.
+ * A loop is split by index: of T threads, thread k runs parts k, k + T, k + 2T...; thread 0 is the
+ * caller. Workers persist; an idle one watches its state word for some tens of microseconds, then
+ * sleeps on its condition. One loop runs at a time: a second caller, and loops inside a part, run
+ * alone. After fork the child has no workers and runs alone.
  *
- * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING -> IDLE (the worker's own). The caller
- * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker that has not begun when the
- * caller is through with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to wake up. A worker
- * sets IDLE before it counts itself out of the loop, so every worker of a finished loop can take the next one. */
+ * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING
+ * -> IDLE (the worker's own). The caller turns IDLE to JOB by compare-and-swap; where it finds
+ * SLEEPING it takes the lock and signals. A worker that has not begun when the caller is through
+ * with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to
+ * wake up. A worker sets IDLE before it counts itself out of the loop, so every worker of a
+ * finished loop can take the next one. */
 #include "../dync.in.h"
 #include "base.h"
 
-DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user,
+                                   int n_parts)
 {
     for (int part = 0; part < n_parts; part++) fn(user, part, n_parts);
 }
@@ -24,7 +28,7 @@ DYNC__FN int dync__pool_worth(double ns)
     return 1;
 }
 DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
-DYNC__FN void dync__pool_stop(void) { }
+DYNC__FN void dync__pool_stop(void) {}
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
     dync__pool_alone(fn, user, n_parts);
@@ -32,43 +36,51 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 #else
 #include <pthread.h>
 
-/* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller some microseconds and comes some tens later. */
-enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 200000, DYNC__POOL_OFTEN_NS = 500000, DYNC__POOL_NEAR_NS = 8000, DYNC__POOL_FAR_NS = 100000 };
+/* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller
+ * some microseconds and comes some tens later. */
+enum {
+    DYNC__POOL_MOST = 256,
+    DYNC__POOL_SPIN_NS = 200000,
+    DYNC__POOL_OFTEN_NS = 500000,
+    DYNC__POOL_NEAR_NS = 8000,
+    DYNC__POOL_FAR_NS = 100000
+};
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
     void *user;
     int n_parts, n_threads;
-    int32_t left;                       /* workers that have not finished */
-    dync__reserve *reserve;             /* of the thread that asks */
+    int32_t left;           /* workers that have not finished */
+    dync__reserve *reserve; /* of the thread that asks */
 } dync__pool_job;
 
 typedef struct dync__pool_worker {
     int32_t state;
-    int index;                          /* thread number, from 1 */
-    dync__pool_job *job;                /* NULL with state JOB: end */
+    int index;           /* thread number, from 1 */
+    dync__pool_job *job; /* NULL with state JOB: end */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    char apart[64];                     /* the next worker's state is on another cache line */
+    char apart[64]; /* the next worker's state is on another cache line */
 } dync__pool_worker;
 
 static struct {
-    int32_t busy;                       /* a loop runs, or the workers are being made or ended */
-    int32_t forked;                     /* in a child: no workers, for good */
-    int32_t wanted, known;              /* threads asked for; 0: not decided */
-    int32_t watching;                   /* workers that do not sleep */
+    int32_t busy;          /* a loop runs, or the workers are being made or ended */
+    int32_t forked;        /* in a child: no workers, for good */
+    int32_t wanted, known; /* threads asked for; 0: not decided */
+    int32_t watching;      /* workers that do not sleep */
     bool hooked;
     dync__pool_worker *worker;
     int n_workers, n_allocated;
-    uint32_t asked;                     /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
+    uint32_t
+        asked; /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
 } dync__pool;
 
 static void dync__pool_after_fork(void)
 {
     DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
-    dync__pool.n_workers = dync__pool.watching = 0;          /* their threads do not exist here */
+    dync__pool.n_workers = dync__pool.watching = 0; /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
 
@@ -80,7 +92,8 @@ DYNC__OFTEN static int dync__pool_all_threads(void)
     double from_env = 0;
     const char *text = dync__env("DYNC_THREADS");
     n = DYNC__ATOMIC_PEEK(&dync__pool.wanted);
-    if (n <= 0 && text && dync__text_double(text, NULL, &from_env) && from_env >= 1) n = from_env < DYNC__POOL_MOST ? (int)from_env : DYNC__POOL_MOST;
+    if (n <= 0 && text && dync__text_double(text, NULL, &from_env) && from_env >= 1)
+        n = from_env < DYNC__POOL_MOST ? (int)from_env : DYNC__POOL_MOST;
     if (n <= 0) n = dync__cpu_count();
     n = DYNC__MIN(n, DYNC__POOL_MOST);
     DYNC__ATOMIC_STORE(&dync__pool.known, n);
@@ -93,7 +106,8 @@ DYNC__OFTEN DYNC__FN int dync__pool_threads(void)
     return most > 0 && most < n ? most : n;
 }
 
-/* Loops of middling length wake nobody the first time: programs of many such loops have workers that watch, lone loops pay nothing. */
+/* Loops of middling length wake nobody the first time: programs of many such loops have workers
+ * that watch, lone loops pay nothing. */
 DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
 {
     int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
@@ -111,7 +125,8 @@ static void dync__pool_parts(const dync__pool_job *job, int thread)
     dync__reserve *own = dync__tls.reserve;
     dync__tls.in_pool = true;
     dync__tls.reserve = job->reserve;
-    for (int part = thread; part < job->n_parts; part += job->n_threads) job->fn(job->user, part, job->n_parts);
+    for (int part = thread; part < job->n_parts; part += job->n_threads)
+        job->fn(job->user, part, job->n_parts);
     dync__tls.in_pool = false;
     dync__tls.reserve = own;
 }
@@ -122,7 +137,8 @@ static void dync__pool_sleep(dync__pool_worker *w)
     pthread_mutex_lock(&w->lock);
     (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
     if (DYNC__ATOMIC_CAS(&w->state, &idle, DYNC__POOL_SLEEPING)) {
-        while (DYNC__ATOMIC_LOAD(&w->state) == DYNC__POOL_SLEEPING) pthread_cond_wait(&w->wake, &w->lock);
+        while (DYNC__ATOMIC_LOAD(&w->state) == DYNC__POOL_SLEEPING)
+            pthread_cond_wait(&w->wake, &w->lock);
     }
     (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     pthread_mutex_unlock(&w->lock);
@@ -152,7 +168,7 @@ static void *dync__pool_main(void *arg)
         if (!job) break;
         dync__pool_parts(job, w->index);
         DYNC__ATOMIC_STORE(&w->state, DYNC__POOL_IDLE);
-        (void)DYNC__ATOMIC_DEC(&job->left);                   /* the job is the caller's again */
+        (void)DYNC__ATOMIC_DEC(&job->left); /* the job is the caller's again */
     }
     (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
     return NULL;
@@ -181,12 +197,14 @@ DYNC__RARE static void dync__pool_start(void)
     dync__error_guard_end(&guard);
     if (!dync__pool.worker) return;
     dync__pool.n_allocated = wanted;
-    if (!dync__pool.hooked) dync__pool.hooked = pthread_atfork(NULL, NULL, dync__pool_after_fork) == 0;
+    if (!dync__pool.hooked)
+        dync__pool.hooked = pthread_atfork(NULL, NULL, dync__pool_after_fork) == 0;
     for (int i = 0; i < wanted; i++) {
         dync__pool_worker *w = &dync__pool.worker[i];
         w->index = i + 1;
         if (pthread_mutex_init(&w->lock, NULL) != 0) return;
-        if (pthread_cond_init(&w->wake, NULL) != 0 || pthread_create(&w->thread, NULL, dync__pool_main, w) != 0) {
+        if (pthread_cond_init(&w->wake, NULL) != 0 ||
+            pthread_create(&w->thread, NULL, dync__pool_main, w) != 0) {
             pthread_mutex_destroy(&w->lock);
             return;
         }
@@ -220,7 +238,8 @@ DYNC__FN void dync__pool_set_threads(int n)
     int32_t idle = 0;
     /* a loop of one's own, or one that will never end */
     bool alone = dync__tls.in_pool || DYNC__ATOMIC_PEEK(&dync__pool.forked);
-    for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0) dync__pause(round / 32);
+    for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0)
+        dync__pause(round / 32);
     if (!alone) dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
@@ -232,12 +251,14 @@ DYNC__FN void dync__pool_set_threads(int n)
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
     int32_t idle = 0;
-    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 || !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
+    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 ||
+        !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
         dync__pool_alone(fn, user, n_parts);
         return;
     }
     if (!dync__pool.n_workers) dync__pool_start();
-    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
+    dync__pool_job job = {
+        fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
     job.left = job.n_threads - 1;
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);

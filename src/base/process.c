@@ -1,9 +1,10 @@
-/* base/process.c: what the minifier asks of the operating system beyond os.c: child processes with a time limit,
- * folders, the working directory, the date. After os.c.
+/* base/process.c: what the minifier asks of the operating system beyond os.c: child processes with
+ * a time limit, folders, the working directory, the date. After os.c.
  *
- * A child runs one function on a copy of this process and sends a reply through a pipe. It ends itself by SIGKILL, so that
- * neither exit handlers nor buffered output of the parent run twice. Where there is no fork the caller runs the function itself.
- * <signal.h> hides kill under -std=c11; it is declared by hand. */
+ * A child runs one function on a copy of this process and sends a reply through a pipe. It ends
+ * itself by SIGKILL, so that neither exit handlers nor buffered output of the parent run twice.
+ * Where there is no fork the caller runs the function itself. <signal.h> hides kill under -std=c11;
+ * it is declared by hand. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -64,8 +65,8 @@ static bool dync__child_receive(int fd, char *reply, size_t n, int timeout_ms, b
     return true;
 }
 
-DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
-                                         int *signal_number)
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user,
+                                         void *reply, size_t n, int timeout_ms, int *signal_number)
 {
     int fds[2], state = 0;
     bool late = false;
@@ -94,8 +95,8 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
 }
 #else
 DYNC__FN bool dync__child_possible(void) { return false; }
-DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
-                                         int *signal_number)
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user,
+                                         void *reply, size_t n, int timeout_ms, int *signal_number)
 {
     (void)fn, (void)user, (void)reply, (void)n, (void)timeout_ms, (void)signal_number;
     return DYNC__CHILD_NONE;
@@ -110,12 +111,18 @@ static bool dync__folder_is(const char *path, bool last)
     struct stat s;
     return (last ? lstat(path, &s) : stat(path, &s)) == 0 && S_ISDIR(s.st_mode);
 }
-static bool dync__folder_make(const char *path, bool last) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path, last)); }
+static bool dync__folder_make(const char *path, bool last)
+{
+    return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path, last));
+}
 static bool dync__folder_here(char *out, size_t cap) { return getcwd(out, cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)getpid(); }
 #elif !defined(DYNC_NO_STDIO) && defined(_WIN32)
 #include <errno.h>
-static bool dync__folder_make(const char *path, bool last) { return (void)last, _mkdir(path) == 0 || errno == EEXIST; }
+static bool dync__folder_make(const char *path, bool last)
+{
+    return (void)last, _mkdir(path) == 0 || errno == EEXIST;
+}
 static bool dync__folder_here(char *out, size_t cap) { return _getcwd(out, (int)cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)_getpid(); }
 #else
@@ -157,8 +164,8 @@ DYNC__FN void dync__date_text(dync__str *out)
     struct timespec now = {0};
     const struct tm *t = timespec_get(&now, TIME_UTC) ? localtime(&now.tv_sec) : NULL;
     if (t)
-        dync__str_addf(out, "%d_%02d_%02d_%02d_%02d_%02d_%06ld", t->tm_year + 1900, t->tm_mon + 1, t->tm_mday, t->tm_hour,
-                       t->tm_min, t->tm_sec, (long)(now.tv_nsec / 1000));
+        dync__str_addf(out, "%d_%02d_%02d_%02d_%02d_%02d_%06ld", t->tm_year + 1900, t->tm_mon + 1,
+                       t->tm_mday, t->tm_hour, t->tm_min, t->tm_sec, (long)(now.tv_nsec / 1000));
 #else
     dync__str_add(out, "0");
 #endif

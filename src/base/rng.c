@@ -1,12 +1,14 @@
-/* base/rng.c: random numbers by counter: number i of a stream is a function of (seed, i), so loops may draw in any order and
- * on any thread. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10);
- * Box and Muller 1958. The mapping of blocks to numbers is stated in base.h; generators of machine code follow it. */
+/* base/rng.c: random numbers by counter: number i of a stream is a function of (seed, i), so loops
+ * may draw in any order and on any thread. Source: Salmon, Moraes, Dror, Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10); Box and Muller 1958. The mapping of blocks
+ * to numbers is stated in base.h; generators of machine code follow it. */
 #include "../dync.in.h"
 #include "base.h"
 
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0],
+             k1 = key[1];
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)c0 * 0xd2511f53u, b = (uint64_t)c2 * 0xcd9e8d57u;
         c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
@@ -24,7 +26,8 @@ DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2
 
 DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4])
 {
-    uint32_t counter[4] = {(uint32_t)offset, (uint32_t)(offset >> 32), 0, 0}, key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t counter[4] = {(uint32_t)offset, (uint32_t)(offset >> 32), 0, 0},
+             key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     dync__philox_block(counter, key, out);
 }
 
@@ -39,13 +42,15 @@ DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which)
 {
     uint32_t r[4];
     dync__philox(seed, index, r);
-    return (double)(((uint64_t)r[2 * which + 1] << 32 | r[2 * which]) >> 11) * (1.0 / 9007199254740992.0);
+    return (double)(((uint64_t)r[2 * which + 1] << 32 | r[2 * which]) >> 11) *
+           (1.0 / 9007199254740992.0);
 }
 
 DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index)
 {
-    double u = 1.0 - dync__rng_uniform_f64(seed, index, 0);      /* (0, 1] */
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_uniform_f64(seed, index, 1));
+    double u = 1.0 - dync__rng_uniform_f64(seed, index, 0); /* (0, 1] */
+    return sqrt(-2.0 * log(u)) *
+           cos(6.283185307179586476925 * dync__rng_uniform_f64(seed, index, 1));
 }
 
 DYNC__FN uint64_t dync__rng_take(uint64_t n)

@@ -1,8 +1,9 @@
 /* base/str.c: text: the sticky builder, the formatter and interned names. No stdio and no locale.
  *
- * A builder that ran out of memory stays failed: later additions do nothing and dync__str_get gives "". One formatter serves the
- * builder, fixed buffers and (measured first) arenas; it writes through dync__str_sink. Interned texts live in chains of one
- * table until dync_shutdown; the table doubles when chains grow long. */
+ * A builder that ran out of memory stays failed: later additions do nothing and dync__str_get gives
+ * "". One formatter serves the builder, fixed buffers and (measured first) arenas; it writes
+ * through dync__str_sink. Interned texts live in chains of one table until dync_shutdown; the table
+ * doubles when chains grow long. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -11,10 +12,11 @@
 static bool dync__str_reserve(dync__str *s, size_t more)
 {
     if (s->failed) return false;
-    if (more < s->cap - s->n) return true;                       /* one place stays for the NUL */
+    if (more < s->cap - s->n) return true; /* one place stays for the NUL */
     size_t cap = s->cap ? s->cap : 64;
     while (cap - s->n <= more && cap <= SIZE_MAX / 2) cap *= 2;
-    char *at = cap - s->n > more ? dync__realloc(s->at, s->cap, cap) : (dync__fail_memory(more), NULL);
+    char *at = cap - s->n > more ? dync__realloc(s->at, s->cap, cap)
+                                 : (dync__fail_memory(more), NULL);
     if (!at) {
         s->failed = true;
         return false;
@@ -48,14 +50,20 @@ DYNC__FN void dync__str_quote_c(dync__str *s, const char *text)
     dync__str_addc(s, '"');
     for (char last = 0; *text; last = *text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\' || (c == '?' && last == '?')) dync__str_addf(s, "\\%c", c);
-        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
-        else dync__str_addc(s, (char)c);
+        if (c == '"' || c == '\\' || (c == '?' && last == '?'))
+            dync__str_addf(s, "\\%c", c);
+        else if (c < 32 || c > 126)
+            dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else
+            dync__str_addc(s, (char)c);
     }
     dync__str_addc(s, '"');
 }
 
-DYNC__FN void dync__str_add(dync__str *s, const char *text) { dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6); }
+DYNC__FN void dync__str_add(dync__str *s, const char *text)
+{
+    dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6);
+}
 DYNC__FN void dync__str_addc(dync__str *s, char c) { dync__str_addn(s, &c, 1); }
 DYNC__FN const char *dync__str_get(const dync__str *s) { return s->at && !s->failed ? s->at : ""; }
 
@@ -68,7 +76,11 @@ DYNC__FN void dync__str_free(dync__str *s)
 /* ---- the formatter --------------------------------------------------------------------------- */
 
 /* Where formatted text goes: a builder, or a buffer that is cut but counted on. */
-typedef struct dync__str_sink { dync__str *str; char *at; size_t cap, n; } dync__str_sink;
+typedef struct dync__str_sink {
+    dync__str *str;
+    char *at;
+    size_t cap, n;
+} dync__str_sink;
 
 static void dync__str_put(dync__str_sink *o, const char *text, size_t n)
 {
@@ -86,10 +98,15 @@ static void dync__str_pad(dync__str_sink *o, char c, int n)
     for (; n > 0; n--) dync__str_put(o, &c, 1);
 }
 
-typedef struct dync__str_spec { bool left, zero, plus, blank, alternate; int width, precision; int size; } dync__str_spec;
+typedef struct dync__str_spec {
+    bool left, zero, plus, blank, alternate;
+    int width, precision;
+    int size;
+} dync__str_spec;
 
 /* text has its sign in front; zeros go between the sign and the rest. */
-static void dync__str_field(dync__str_sink *o, const dync__str_spec *f, const char *text, size_t n, bool number)
+static void dync__str_field(dync__str_sink *o, const dync__str_spec *f, const char *text, size_t n,
+                            bool number)
 {
     int pad = f->width > 0 && (size_t)f->width > n ? f->width - (int)n : 0;
     if (number && f->zero && !f->left && pad) {
@@ -104,32 +121,38 @@ static void dync__str_field(dync__str_sink *o, const dync__str_spec *f, const ch
     if (f->left) dync__str_pad(o, ' ', pad);
 }
 
-static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, bool negative, unsigned base, bool upper)
+static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, bool negative,
+                              unsigned base, bool upper)
 {
     char text[96];
     size_t at = sizeof text, digits;
     const char *digit = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     int least = f->precision < 0 ? 1 : f->precision > 64 ? 64 : f->precision;
     uint64_t rest = x;
-    for (digits = 0; rest || digits < (size_t)least; rest /= base, digits++) text[--at] = digit[rest % base];
+    for (digits = 0; rest || digits < (size_t)least; rest /= base, digits++)
+        text[--at] = digit[rest % base];
     if (f->alternate && base == 16 && x) {
         text[--at] = upper ? 'X' : 'x';
         text[--at] = '0';
     }
-    if (negative) text[--at] = '-';
-    else if (f->plus) text[--at] = '+';
-    else if (f->blank) text[--at] = ' ';
+    if (negative)
+        text[--at] = '-';
+    else if (f->plus)
+        text[--at] = '+';
+    else if (f->blank)
+        text[--at] = ' ';
     if (f->precision >= 0) f->zero = false;
     dync__str_field(o, f, text + at, sizeof text - at, true);
 }
 
 static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
 {
-    char text[512];                                            /* 1e308 with 100 decimals has 410 characters */
+    char text[512]; /* 1e308 with 100 decimals has 410 characters */
     size_t sign = f->plus || f->blank;
     int precision = f->precision > 100 ? 100 : f->precision;
-    int n = conversion == 'g' && precision < 0 ? dync__double_text(x, text + sign, sizeof text - sign)
-                                               : dync__double_format(x, conversion, precision, text + sign, sizeof text - sign);
+    int n = conversion == 'g' && precision < 0
+                ? dync__double_text(x, text + sign, sizeof text - sign)
+                : dync__double_format(x, conversion, precision, text + sign, sizeof text - sign);
     bool finite = text[sign + (text[sign] == '-')] <= '9';
     if (sign && text[sign] != '-') {
         text[0] = f->plus ? '+' : ' ';
@@ -140,21 +163,35 @@ static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, cha
     dync__str_field(o, f, text + sign, (size_t)n, true);
 }
 
-enum { DYNC__STR_INT, DYNC__STR_LONG, DYNC__STR_LONG_LONG, DYNC__STR_SIZE, DYNC__STR_SHORT, DYNC__STR_CHAR };
+enum {
+    DYNC__STR_INT,
+    DYNC__STR_LONG,
+    DYNC__STR_LONG_LONG,
+    DYNC__STR_SIZE,
+    DYNC__STR_SHORT,
+    DYNC__STR_CHAR
+};
 
-/* Reads flags, width, precision and length; the result points at the conversion letter. Numbers from * are in star[]. */
+/* Reads flags, width, precision and length; the result points at the conversion letter. Numbers
+ * from * are in star[]. */
 static const char *dync__str_parse(const char *p, dync__str_spec *f, const int star[2])
 {
     int used = 0;
     memset(f, 0, sizeof *f);
     f->precision = -1;
     for (;; p++) {
-        if (*p == '-') f->left = true;
-        else if (*p == '0') f->zero = true;
-        else if (*p == '+') f->plus = true;
-        else if (*p == ' ') f->blank = true;
-        else if (*p == '#') f->alternate = true;
-        else break;
+        if (*p == '-')
+            f->left = true;
+        else if (*p == '0')
+            f->zero = true;
+        else if (*p == '+')
+            f->plus = true;
+        else if (*p == ' ')
+            f->blank = true;
+        else if (*p == '#')
+            f->alternate = true;
+        else
+            break;
     }
     if (*p == '*') {
         f->width = star[used++];
@@ -164,7 +201,8 @@ static const char *dync__str_parse(const char *p, dync__str_spec *f, const int s
             f->width = f->width == INT_MIN ? INT_MAX : -f->width;
         }
     }
-    for (; *p >= '0' && *p <= '9'; p++) f->width = f->width < 100000 ? f->width * 10 + (*p - '0') : f->width;
+    for (; *p >= '0' && *p <= '9'; p++)
+        f->width = f->width < 100000 ? f->width * 10 + (*p - '0') : f->width;
     if (*p == '.') {
         p++;
         f->precision = 0;
@@ -172,14 +210,20 @@ static const char *dync__str_parse(const char *p, dync__str_spec *f, const int s
             f->precision = star[used] < 0 ? -1 : star[used];
             p++;
         }
-        for (; *p >= '0' && *p <= '9'; p++) f->precision = f->precision < 100000 ? f->precision * 10 + (*p - '0') : f->precision;
+        for (; *p >= '0' && *p <= '9'; p++)
+            f->precision = f->precision < 100000 ? f->precision * 10 + (*p - '0') : f->precision;
     }
     for (;; p++) {
-        if (*p == 'l') f->size = f->size == DYNC__STR_LONG ? DYNC__STR_LONG_LONG : DYNC__STR_LONG;
-        else if (*p == 'z' || *p == 't') f->size = DYNC__STR_SIZE;
-        else if (*p == 'j') f->size = DYNC__STR_LONG_LONG;
-        else if (*p == 'h') f->size = f->size == DYNC__STR_SHORT ? DYNC__STR_CHAR : DYNC__STR_SHORT;
-        else return p;
+        if (*p == 'l')
+            f->size = f->size == DYNC__STR_LONG ? DYNC__STR_LONG_LONG : DYNC__STR_LONG;
+        else if (*p == 'z' || *p == 't')
+            f->size = DYNC__STR_SIZE;
+        else if (*p == 'j')
+            f->size = DYNC__STR_LONG_LONG;
+        else if (*p == 'h')
+            f->size = f->size == DYNC__STR_SHORT ? DYNC__STR_CHAR : DYNC__STR_SHORT;
+        else
+            return p;
     }
 }
 
@@ -213,15 +257,22 @@ static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
         if (!*fmt) return;
         char conversion = *fmt++;
         switch (conversion) {
-        case 'd': case 'i': {
-            int64_t x = f.size == DYNC__STR_LONG ? va_arg(args, long) : f.size == DYNC__STR_LONG_LONG ? va_arg(args, long long)
-                        : f.size == DYNC__STR_SIZE ? va_arg(args, ptrdiff_t) : va_arg(args, int);
+        case 'd':
+        case 'i': {
+            int64_t x = f.size == DYNC__STR_LONG        ? va_arg(args, long)
+                        : f.size == DYNC__STR_LONG_LONG ? va_arg(args, long long)
+                        : f.size == DYNC__STR_SIZE      ? va_arg(args, ptrdiff_t)
+                                                        : va_arg(args, int);
             dync__str_integer(o, &f, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x < 0, 10, false);
             break;
         }
-        case 'u': case 'x': case 'X': {
-            uint64_t x = f.size == DYNC__STR_LONG ? va_arg(args, unsigned long) : f.size == DYNC__STR_LONG_LONG ? va_arg(args, unsigned long long)
-                         : f.size == DYNC__STR_SIZE ? va_arg(args, size_t) : va_arg(args, unsigned);
+        case 'u':
+        case 'x':
+        case 'X': {
+            uint64_t x = f.size == DYNC__STR_LONG        ? va_arg(args, unsigned long)
+                         : f.size == DYNC__STR_LONG_LONG ? va_arg(args, unsigned long long)
+                         : f.size == DYNC__STR_SIZE      ? va_arg(args, size_t)
+                                                         : va_arg(args, unsigned);
             if (f.size == DYNC__STR_SHORT) x &= 0xffff;
             if (f.size == DYNC__STR_CHAR) x &= 0xff;
             f.plus = f.blank = false;
@@ -238,12 +289,12 @@ static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
             break;
         }
         case 's': dync__str_text(o, &f, va_arg(args, const char *)); break;
-        case 'g': case 'f': case 'e': dync__str_number(o, &f, va_arg(args, double), conversion); break;
+        case 'g':
+        case 'f':
+        case 'e': dync__str_number(o, &f, va_arg(args, double), conversion); break;
         case '%': dync__str_put(o, "%", 1); break;
         /* unknown: shown as it stands, takes no argument */
-        default:
-            dync__str_put(o, "%", 1);
-            dync__str_put(o, &conversion, 1);
+        default: dync__str_put(o, "%", 1); dync__str_put(o, &conversion, 1);
         }
     }
 }
@@ -284,13 +335,13 @@ DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
 typedef struct dync__intern_entry {
     struct dync__intern_entry *next;
     uint64_t hash;
-    size_t size;                     /* of this entry with its text */
+    size_t size; /* of this entry with its text */
 } dync__intern_entry;
 
 static struct {
     dync__mutex lock;
     dync__intern_entry **chain;
-    size_t n, n_chains;              /* n_chains: 0 or a power of two */
+    size_t n, n_chains; /* n_chains: 0 or a power of two */
 } dync__intern_table;
 
 static const char *dync__intern_find(const char *s, uint64_t hash)
@@ -356,7 +407,8 @@ DYNC__FN void dync__intern_clear(void)
             dync__free(e, e->size);
         }
     }
-    dync__free(dync__intern_table.chain, dync__intern_table.n_chains * sizeof *dync__intern_table.chain);
+    dync__free(dync__intern_table.chain,
+               dync__intern_table.n_chains * sizeof *dync__intern_table.chain);
     dync__intern_table.chain = NULL;
     dync__intern_table.n = dync__intern_table.n_chains = 0;
 }

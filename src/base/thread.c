@@ -1,7 +1,9 @@
-/* base/thread.c: the state of a thread and its end; the process-wide list of what dync_shutdown runs.
+/* base/thread.c: the state of a thread and its end; the process-wide list of what dync_shutdown
+ * runs.
  *
- * Every thread that keeps something is armed: it stands in a list, and a pthread key runs its destructors when it ends. So
- * dync_shutdown can clean up after idle threads as well. Invariant: a thread is in the list exactly while `registered`. */
+ * Every thread that keeps something is armed: it stands in a list, and a pthread key runs its
+ * destructors when it ends. So dync_shutdown can clean up after idle threads as well. Invariant: a
+ * thread is in the list exactly while `registered`. */
 #include "../dync.in.h"
 #include "handle.h"
 #if !defined(DYNC_NO_THREADS)
@@ -31,8 +33,10 @@ DYNC__RARE DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
 {
     dync__lock(&dync__threads.lock);
     bool known = false;
-    for (int i = 0; i < dync__threads.n_on_exit; i++) known = known || dync__threads.on_exit[i] == fn;
-    if (!known && dync__threads.n_on_exit < DYNC__THREAD_FNS) dync__threads.on_exit[dync__threads.n_on_exit++] = fn;
+    for (int i = 0; i < dync__threads.n_on_exit; i++)
+        known = known || dync__threads.on_exit[i] == fn;
+    if (!known && dync__threads.n_on_exit < DYNC__THREAD_FNS)
+        dync__threads.on_exit[dync__threads.n_on_exit++] = fn;
     dync__unlock(&dync__threads.lock);
 }
 
@@ -40,7 +44,8 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void))
 {
     dync__lock(&dync__threads.lock);
     bool known = false;
-    for (int i = 0; i < dync__threads.n_at_shutdown; i++) known = known || dync__threads.at_shutdown[i] == fn;
+    for (int i = 0; i < dync__threads.n_at_shutdown; i++)
+        known = known || dync__threads.at_shutdown[i] == fn;
     if (!known && dync__threads.n_at_shutdown < DYNC__SHUTDOWN_FNS)
         dync__threads.at_shutdown[dync__threads.n_at_shutdown++] = fn;
     dync__unlock(&dync__threads.lock);
@@ -72,8 +77,10 @@ static void dync__thread_unlink(dync__thread *t)
 {
     dync__lock(&dync__threads.lock);
     if (t->registered) {
-        if (t->prev) t->prev->next = t->next;
-        else dync__threads.first = t->next;
+        if (t->prev)
+            t->prev->next = t->next;
+        else
+            dync__threads.first = t->next;
         if (t->next) t->next->prev = t->prev;
         t->next = t->prev = NULL;
         t->registered = false;
@@ -81,8 +88,9 @@ static void dync__thread_unlink(dync__thread *t)
     dync__unlock(&dync__threads.lock);
 }
 
-/* Destructors do nothing where there is no state. One may use, and so make again, the state of one that ran before: the second
- * round ends that too. The caches go after the last of them; unlinking comes last, for a destructor may arm the thread again. */
+/* Destructors do nothing where there is no state. One may use, and so make again, the state of one
+ * that ran before: the second round ends that too. The caches go after the last of them; unlinking
+ * comes last, for a destructor may arm the thread again. */
 DYNC__RARE DYNC__FN void dync__thread_end(dync__thread *t)
 {
     for (int round = 0; round < 2; round++) {
@@ -106,7 +114,8 @@ static void dync__thread_key_end(void *t) { dync__thread_end(t); }
 static bool dync__thread_set_key(dync__thread *t)
 {
     dync__lock(&dync__threads.lock);
-    if (!dync__threads.has_key) dync__threads.has_key = pthread_key_create(&dync__threads.key, dync__thread_key_end) == 0;
+    if (!dync__threads.has_key)
+        dync__threads.has_key = pthread_key_create(&dync__threads.key, dync__thread_key_end) == 0;
     bool has_key = dync__threads.has_key;
     dync__unlock(&dync__threads.lock);
     return has_key && pthread_setspecific(dync__threads.key, t) == 0;

@@ -1,11 +1,21 @@
-/* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in registration order when a frame begins to compile,
- * end callbacks when it ends, also by an error. Process-wide; dync_reset forgets them. */
+/* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in
+ * registration order when a frame begins to compile, end callbacks when it ends, also by an error.
+ * Process-wide; dync_reset forgets them. */
 #include "../dync.in.h"
 #include "capture.h"
 
-typedef struct dync__callback { int id; bool at_end; void (*fn)(void *); void *user; } dync__callback;
+typedef struct dync__callback {
+    int id;
+    bool at_end;
+    void (*fn)(void *);
+    void *user;
+} dync__callback;
 enum { DYNC__MAX_CALLBACKS = 32 };
-static struct { dync__mutex lock; dync__callback at[DYNC__MAX_CALLBACKS]; int n, next_id; } dync__callbacks;
+static struct {
+    dync__mutex lock;
+    dync__callback at[DYNC__MAX_CALLBACKS];
+    int n, next_id;
+} dync__callbacks;
 
 static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
 {
@@ -23,8 +33,14 @@ static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
     if (id < 0) dync__fail(DYNC_ERR_VALUE, "more than %d compile callbacks", DYNC__MAX_CALLBACKS);
     return id;
 }
-DYNC_API int dync_on_compile_start(void (*fn)(void *), void *user) { return dync__callback_add(false, fn, user); }
-DYNC_API int dync_on_compile_end(void (*fn)(void *), void *user) { return dync__callback_add(true, fn, user); }
+DYNC_API int dync_on_compile_start(void (*fn)(void *), void *user)
+{
+    return dync__callback_add(false, fn, user);
+}
+DYNC_API int dync_on_compile_end(void (*fn)(void *), void *user)
+{
+    return dync__callback_add(true, fn, user);
+}
 
 DYNC_API void dync_remove_callback(int id)
 {

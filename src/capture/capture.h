@@ -1,14 +1,17 @@
-/* capture/capture.h: from a C function to compiled segments behind guards. After graph/, before aot/.
+/* capture/capture.h: from a C function to compiled segments behind guards. After graph/, before
+ * aot/.
  *
- * A call flattens its arguments, looks for an entry whose guards hold and runs the entry's tree; a miss traces the function with
- * fake tensors. The trace is cut into segments at breaks; each segment is a graph that a backend compiled.
+ * A call flattens its arguments, looks for an entry whose guards hold and runs the entry's tree; a
+ * miss traces the function with fake tensors. The trace is cut into segments at breaks; each
+ * segment is a graph that a backend compiled.
  *
  *   entry ── root tnode ── segments ... ── RETURN value
  *                        └ segments ... ── BRANCH on env value ── outcome 0: tnode ...
  *                                                              └─ outcome 1: tnode ...
  *
- * The environment of one call is an array of real tensors: arguments, foreign tensors, segment outputs. An entry with an opaque
- * break is open: its C function runs every call, is traced anew and finds its segments interned. */
+ * The environment of one call is an array of real tensors: arguments, foreign tensors, segment
+ * outputs. An entry with an opaque break is open: its C function runs every call, is traced anew
+ * and finds its segments interned. */
 #ifndef DYNC__CAPTURE_H
 #define DYNC__CAPTURE_H
 #include "../graph/graph.h"
@@ -17,184 +20,260 @@
 typedef struct dync__tensor_guard {
     uint8_t dtype, ndim, requires_grad;
     uint16_t device;
-    int32_t same_as;                     /* earlier tensor of the call that is the same one, or -1 */
-    int32_t shares_storage;              /* earliest tensor of the call on the same storage, or -1; guarded where the entry writes */
-    const int64_t *dims;                 /* ndim sizes, then ndim strides, then the storage offset */
-    const char *source;                  /* "L['x']" */
+    int32_t same_as;        /* earlier tensor of the call that is the same one, or -1 */
+    int32_t shares_storage; /* earliest tensor of the call on the same storage, or -1; guarded where
+                               the entry writes */
+    const int64_t *dims;    /* ndim sizes, then ndim strides, then the storage offset */
+    const char *source;     /* "L['x']" */
 } dync__tensor_guard;
-typedef struct dync__guard_item {        /* one value of the arguments in preorder */
+typedef struct dync__guard_item { /* one value of the arguments in preorder */
     uint8_t kind;
-    bool free_value;                     /* number passed on as a run-time value: its value is not guarded */
-    int32_t n;                           /* items of a list; index of a tensor */
-    union { int64_t i; double f; const char *s; void *p; } as;
-    uint64_t version;                    /* modules */
+    bool free_value; /* number passed on as a run-time value: its value is not guarded */
+    int32_t n;       /* items of a list; index of a tensor */
+    union {
+        int64_t i;
+        double f;
+        const char *s;
+        void *p;
+    } as;
+    uint64_t version; /* modules */
     const char *source;
 } dync__guard_item;
-/* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1. By handle and id, or read again
- * from its variable (address), or the gradient of another tensor (owner): of argument owner - 1, or of foreign tensor -owner - 1; 0: of none. */
+/* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same
+ * storage; or -1. By handle and id, or read again from its variable (address), or the gradient of
+ * another tensor (owner): of argument owner - 1, or of foreign tensor -owner - 1; 0: of none. */
 typedef struct dync__foreign {
     dync_tensor *handle;
     uint64_t id;
     int32_t owner;
-    bool absent;                         /* the owner had no gradient */
-    bool is_hooks;                       /* not its gradient is meant, but its hooks, which the graph has inlined */
+    bool absent;   /* the owner had no gradient */
+    bool is_hooks; /* not its gradient is meant, but its hooks, which the graph has inlined */
     uint64_t hooks;
-    int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
+    int32_t shares_foreign; /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
     dync_tensor **address;
 } dync__foreign;
-typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
+typedef struct dync__int_guard {
+    const char *name;
+    const int64_t *address;
+    int64_t value;
+} dync__int_guard;
 /* text: its variable, or NULL */
-typedef struct dync__module_guard { dync__module *module; uint64_t id, version; const char *text; } dync__module_guard;
+typedef struct dync__module_guard {
+    dync__module *module;
+    uint64_t id, version;
+    const char *text;
+} dync__module_guard;
 
 /* ---- segments -------------------------------------------------------------------------------- */
-/* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
- * ones, in this order. */
-typedef struct dync__lift_place { int node, arg, call; } dync__lift_place;
+/* A plain number of a graph: argument arg of node, which is its call'th call. Such places are
+ * run-time inputs of a segment (lift.c), the last ones, in this order. */
+typedef struct dync__lift_place {
+    int node, arg, call;
+} dync__lift_place;
 #if defined(DYNC_SMALL)
 enum { DYNC__LIFT_PLACES = 8 };
 #else
 enum { DYNC__LIFT_PLACES = 64 };
 #endif
 /* form: with numbers in the places */
-typedef struct dync__lift { dync__graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;
+typedef struct dync__lift {
+    dync__graph *form;
+    dync__lift_place place[DYNC__LIFT_PLACES];
+    int n;
+} dync__lift;
 /* What counts as pending: calls and constants. */
-DYNC__INLINE bool dync__node_pends(const dync__node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
+DYNC__INLINE bool dync__node_pends(const dync__node *n)
+{
+    return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR;
+}
 typedef struct dync__segment {
-    struct dync__segment *next;          /* in the compiled function's table */
-    uint64_t hash, site;                 /* site: the place in the program */
-    dync__graph *graph;                   /* as handed to the backend, all live values as outputs */
+    struct dync__segment *next; /* in the compiled function's table */
+    uint64_t hash, site;        /* site: the place in the program */
+    dync__graph *graph;         /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
-    bool grad_mode;                      /* when it was compiled; part of its identity */
-    bool *used;                          /* outputs really needed; NULL: not narrowed */
-    int32_t narrowing;                   /* a thread changes used and the code */
-    int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
-    bool gives_numbers;                  /* some output may be a symbolic number */
-    bool writes;                         /* something in place: what others were computed from may be gone */
-    bool narrowable;                     /* no random ancestor, nothing written */
-    int n_ops;                           /* call_function nodes, for explain */
-    int frame;                           /* compiles of the function before it */
-    dync__lift *lift;                    /* or NULL; owned */
+    bool grad_mode;    /* when it was compiled; part of its identity */
+    bool *used;        /* outputs really needed; NULL: not narrowed */
+    int32_t narrowing; /* a thread changes used and the code */
+    int *alias; /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    bool gives_numbers; /* some output may be a symbolic number */
+    bool writes;        /* something in place: what others were computed from may be gone */
+    bool narrowable;    /* no random ancestor, nothing written */
+    int n_ops;          /* call_function nodes, for explain */
+    int frame;          /* compiles of the function before it */
+    dync__lift *lift;   /* or NULL; owned */
 } dync__segment;
-typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
+typedef struct dync__segref {
+    dync__segment *seg;
+    int *in_env, *out_env;
+} dync__segref;
 
 /* fixed: by value */
-typedef struct dync__cell_guard { dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;
-typedef struct dync__cell_use { int env, index; } dync__cell_use;
+typedef struct dync__cell_guard {
+    dync_cell *cell;
+    uint64_t id;
+    uint8_t kind;
+    bool fixed;
+    dync_value value;
+} dync__cell_guard;
+typedef struct dync__cell_use {
+    int env, index;
+} dync__cell_use;
 /* owner_env: where the tensor stands whose gradient it is */
-typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;
-/* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
-typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD, DYNC__DO_CELL } dync__effect_kind;
+typedef struct dync__foreign_use {
+    int env, index, owner_env;
+} dync__foreign_use;
+/* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or
+ * -1. */
+typedef enum {
+    DYNC__DO_SET_GRAD,
+    DYNC__DO_HOOK,
+    DYNC__DO_RETAIN_GRAD,
+    DYNC__DO_REQUIRES_GRAD,
+    DYNC__DO_CELL
+} dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
-    bool on;                             /* REQUIRES_GRAD */
-    int after;                           /* segments of the node that run before it */
-    int env, value, id;                  /* id: of a hook, when it is registered the first time */
+    bool on;            /* REQUIRES_GRAD */
+    int after;          /* segments of the node that run before it */
+    int env, value, id; /* id: of a hook, when it is registered the first time */
     dync_hook fn;
-    void *user;                          /* CELL: the cell; its new value is the number env, or the plain one */
+    void *user; /* CELL: the cell; its new value is the number env, or the plain one */
     dync_value number;
 } dync__effect;
-typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
+typedef enum {
+    DYNC__TN_OPEN /* being traced */,
+    DYNC__TN_RETURN,
+    DYNC__TN_BRANCH,
+    DYNC__TN_OPAQUE
+} dync__tnode_kind;
 enum { DYNC__MAX_OUTCOMES = 8 };
-typedef struct dync__outval {            /* returned value, a tree */
-    uint8_t kind;                        /* dync_kind */
-    int32_t n;                           /* list: items; tensor: place in the environment */
-    union { dync_value value; struct dync__outval *items; } as;
+typedef struct dync__outval { /* returned value, a tree */
+    uint8_t kind;             /* dync_kind */
+    int32_t n;                /* list: items; tensor: place in the environment */
+    union {
+        dync_value value;
+        struct dync__outval *items;
+    } as;
 } dync__outval;
 typedef struct dync__tnode {
     dync__tnode_kind kind;
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
-    DYNC__VEC(dync__cell_use) cell;      /* cells likewise */
-    DYNC__VEC(dync__effect) effect;      /* by what runs before them */
-    int branch_env;                      /* tensor branched on */
-    bool branch_bool;                    /* by truth; else by its integer */
+    DYNC__VEC(dync__cell_use) cell;       /* cells likewise */
+    DYNC__VEC(dync__effect) effect;       /* by what runs before them */
+    int branch_env;                       /* tensor branched on */
+    bool branch_bool;                     /* by truth; else by its integer */
     int n_outcomes;
-    struct { int64_t value; struct dync__tnode *next; } outcome[DYNC__MAX_OUTCOMES];
+    struct {
+        int64_t value;
+        struct dync__tnode *next;
+    } outcome[DYNC__MAX_OUTCOMES];
     dync__outval result;
-    int8_t grad_mode_after;              /* -1 untouched, else the mode to leave behind */
+    int8_t grad_mode_after; /* -1 untouched, else the mode to leave behind */
 } dync__tnode;
 
 /* The short way of a call (quick.c). */
 enum { DYNC__QUICK_TENSORS = 32 };
 typedef struct dync__quick {
-    const int64_t *words;                /* guards, argument by argument: fixed fields, sizes, strides */
+    const int64_t *words; /* guards, argument by argument: fixed fields, sizes, strides */
     const struct dync__raw_callable *raw;
     bool grad_mode;
     int n_in;
-    uint8_t in[DYNC__QUICK_TENSORS];     /* argument of each input */
+    uint8_t in[DYNC__QUICK_TENSORS]; /* argument of each input */
 } dync__quick;
 /* The result of a function that is assumed constant; the entry holds a reference. */
-typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_value value; } dync__constant;
+typedef struct dync__constant {
+    void (*fn)(void);
+    void *object, *user;
+    dync_value value;
+} dync__constant;
 
-/* Sizes that a function was captured with, by tensor argument: what differs the next time is symbolic. */
-typedef struct dync__seen { bool known; int ndim; uint32_t dynamic; int64_t size[DYNC_MAX_DIMS]; } dync__seen;
+/* Sizes that a function was captured with, by tensor argument: what differs the next time is
+ * symbolic. */
+typedef struct dync__seen {
+    bool known;
+    int ndim;
+    uint32_t dynamic;
+    int64_t size[DYNC_MAX_DIMS];
+} dync__seen;
 /* before: other threads may still read it */
-typedef struct dync__shapes { dync__symtab *syms; struct dync__shapes *before; } dync__shapes;
+typedef struct dync__shapes {
+    dync__symtab *syms;
+    struct dync__shapes *before;
+} dync__shapes;
 
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
-    bool flat, mutates, offsets;         /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage offsets count */
+    bool flat, mutates, offsets; /* flat: arguments are tensors only; mutates: something is written
+                                    in place; offsets: storage offsets count */
     dync__guard_item *item;
     dync__tensor_guard *tensor;
-    uint32_t *dynamic;                   /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
-    dync__layout *leaf;                  /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims too */
-    dync__shapes *shapes;                /* symbols, ranges and relations that are guarded */
+    uint32_t *dynamic;    /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
+    dync__layout *leaf;   /* by tensor: sizes and strides as the trace sees them; their tokens stand
+                             in tensor[].dims too */
+    dync__shapes *shapes; /* symbols, ranges and relations that are guarded */
     bool grad_mode;
     uint8_t default_dtype;
     int threads;
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__cell_guard) cells;
-    int n_numbers, *number_arg, *number_item;      /* arguments that are symbolic numbers: which, and their items */
+    int n_numbers, *number_arg,
+        *number_item; /* arguments that are symbolic numbers: which, and their items */
     DYNC__VEC(dync__module_guard) modules;
-    struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
-    bool effects;                        /* it sets gradients, hooks or requires_grad: a second trace would see them */
+    struct dync__lint *lint; /* of an open entry: the tape of its first trace; owned */
+    bool effects; /* it sets gradients, hooks or requires_grad: a second trace would see them */
     int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
-    bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
+    bool open, dead; /* open: has an opaque break; dead: something it captured is gone */
     struct dync__cache_entry *next;
-    int *leaf_env, n_leaf_env;           /* place of each tensor argument in the environment: the first n_leaf_env */
-    int32_t extending;                   /* a thread grows the tree */
+    int *leaf_env,
+        n_leaf_env;    /* place of each tensor argument in the environment: the first n_leaf_env */
+    int32_t extending; /* a thread grows the tree */
     int64_t hits;
-    const char *why;                     /* the guard whose failure made it; NULL: the first */
-    const dync__quick *quick;            /* or NULL; made before the entry is published */
-    struct dync__script *scripts;        /* of an open one: what its calls did (script.h) */
+    const char *why;              /* the guard whose failure made it; NULL: the first */
+    const dync__quick *quick;     /* or NULL; made before the entry is published */
+    struct dync__script *scripts; /* of an open one: what its calls did (script.h) */
 } dync__cache_entry;
 
-/* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
-#define dync__entry_push(e, v, x)                                                                                                            \
-    (((v)->n < (v)->cap ||                                                                                                                   \
-      (DYNC__ATOMIC_STORE(&(v)->at, dync__vec_grow(&(e)->arena, (v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at)), (v)->n < (v)->cap)) &&     \
+/* What an entry guards grows while other threads check it: the items are published before their
+ * count, and old arrays stay in the arena. */
+#define dync__entry_push(e, v, x)                                                               \
+    (((v)->n < (v)->cap ||                                                                      \
+      (DYNC__ATOMIC_STORE(&(v)->at, dync__vec_grow(&(e)->arena, (v)->at, &(v)->cap, (v)->n + 1, \
+                                                   sizeof *(v)->at)),                           \
+       (v)->n < (v)->cap)) &&                                                                   \
      ((v)->at[(v)->n] = (x), DYNC__ATOMIC_STORE(&(v)->n, (v)->n + 1), true))
 #define dync__entry_count(v) DYNC__ATOMIC_LOAD(&(v)->n)
 #define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
 
 /* ---- a compiled function --------------------------------------------------------------------- */
 struct dync__compiled {
-    dync__object object;              /* its handle */
-    dync_callee callee;                  /* strings owned */
+    dync__object object; /* its handle */
+    dync_callee callee;  /* strings owned */
     char *name, *args, *symbolic, *options_text, *backend_name;
     dync_backend backend;
     dync_compile_options opt;
     uint64_t id;
-    dync__mutex lock;                    /* insertion only */
-    dync__cache_entry *entries, *grave;        /* newest first; grave: dead ones, freed when no call is in flight */
+    dync__mutex lock; /* insertion only */
+    dync__cache_entry *entries,
+        *grave; /* newest first; grave: dead ones, freed when no call is in flight */
     dync__cache_entry *last_hit;
     int n_entries;
-    const void *owner;                   /* the thread that made it */
-    int depth;                           /* its calls in flight */
-    int32_t shared;                      /* another thread called it */
+    const void *owner; /* the thread that made it */
+    int depth;         /* its calls in flight */
+    int32_t shared;    /* another thread called it */
     dync__segment *segments;
-    DYNC__VEC(dync__seen) seen;          /* under the lock */
-    int n_frames;                        /* backend compiles */
-    bool gave_up, warned;                /* recompile limit reached: runs eagerly */
-    const char *file;                    /* where the first operator stands that a trace met */
+    DYNC__VEC(dync__seen) seen; /* under the lock */
+    int n_frames;               /* backend compiles */
+    bool gave_up, warned;       /* recompile limit reached: runs eagerly */
+    const char *file;           /* where the first operator stands that a trace met */
     int32_t line;
-    dync__compiled *next;                 /* process-wide list, for dync_reset */
+    dync__compiled *next; /* process-wide list, for dync_reset */
 };
 
 /* frame.c */
@@ -213,12 +292,16 @@ typedef struct dync__callargs {
     int nargs;
     const dync_value *args;
     int n_tensors;
-    dync__tensor *tensor[DYNC__MAX_LEAVES];    /* flattened, borrowed */
+    dync__tensor *tensor[DYNC__MAX_LEAVES]; /* flattened, borrowed */
 } dync__callargs;
 
-/* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error where there is none. */
+/* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error
+ * where there is none. */
 enum { DYNC__FEW = 32 };
-DYNC__INLINE void *dync__room(void *few, int cap, int n, size_t item) { return n <= cap ? few : dync__alloc((size_t)n * item); }
+DYNC__INLINE void *dync__room(void *few, int cap, int n, size_t item)
+{
+    return n <= cap ? few : dync__alloc((size_t)n * item);
+}
 DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item)
 {
     if (room && room != few) dync__free(room, (size_t)n * item);
@@ -226,18 +309,22 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
 
 /* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
+extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                 const dync_value *examples, int n,
+                                                 dync_callable *out);
 #else
-static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
+static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                 const dync_value *examples, int n,
+                                                 dync_callable *out);
 #endif
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
-DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
+DYNC__FN int dync__callee_arity(const dync_callee *); /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
 /* the same, and says what is wrong */
 DYNC__FN dync_status dync__callee_check(const dync_callee *, const char *who);
-DYNC__FN const char *dync__callee_text(const dync_callee *);         /* "a module", for messages */
+DYNC__FN const char *dync__callee_text(const dync_callee *); /* "a module", for messages */
 /* NULL where it is none, or is gone */
 DYNC__FN dync__module *dync__callee_module(const dync_callee *);
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
@@ -247,22 +334,27 @@ extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dy
 #else
 static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
-/* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in the scope. */
+/* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in
+ * the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
 DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 /* i-th of "x, y" or "arg<i>" */
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);
 /* guard.c */
-DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *, const dync__callargs *);
+DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *,
+                                       const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
-DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *,
+                                    dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
 /* the first failing check; what to do about it */
-DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out);
+DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *,
+                                         const dync__callargs *, dync__str *out);
 /* one per line */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);
-DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
+DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *,
+                                             const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
 /* may a number there be one of run time? */
@@ -273,23 +365,32 @@ DYNC__FN bool dync__number_named(const dync__compiled *, int arg);
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
-DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
-DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result);
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *,
+                                       dync__tensor **env);
+DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
+                                 dync_value (*compute)(int op, dync_value, dync_value),
+                                 dync_value *result);
 /* dynamic.c */
-DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *,
+                                         const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
 /* NULL: all; else the first that fails: true */
-DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);
+DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null,
+                                dync__str *out);
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
-DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
-                                               dync__lift *taken_or_null);
+DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash,
+                                           dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *taken, uint64_t hash,
+                                              uint64_t site, dync__tensor *const *inputs,
+                                              dync__lift *taken_or_null);
 /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);
-DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
-DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
+DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in,
+                                       dync__tensor **out /* owned or NULL */);
+DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in,
+                                            dync__tensor **out, dync__tensor *const *into);
 /* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as
  * tensors; else all its inputs are tensors. */
 DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in,
@@ -298,36 +399,50 @@ DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
 DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
 /* differ: the places of other numbers */
-DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *, dync__lift *differ_or_null);
+DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *,
+                                dync__lift *differ_or_null);
 /* by memory; the first n */
 DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);
 DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
-/* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
-/* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a tensor on memory that nothing else of the
- * call lies on. Where it has the result's form it receives it, and out[i] is that tensor. */
-typedef dync_status (*dync__run_into)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into);
+/* A callable whose run is this one takes tensors without boxing: the fast way for the library's own
+ * backends. */
+/* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a
+ * tensor on memory that nothing else of the call lies on. Where it has the result's form it
+ * receives it, and out[i] is that tensor. */
+typedef dync_status (*dync__run_into)(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                      dync__tensor **out, dync__tensor *const *into);
 typedef struct dync__raw_callable {
-    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out,
+                       dync__tensor **out);
     void *state;
     dync__run_into run_into;
 } dync__raw_callable;
 /* state begins with a dync__raw_callable and n_out */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);
 /* form: the graph's result; its tensors are the outputs in order */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync__graph *compiled_from; } dync__raw_state;
+typedef struct dync__raw_state {
+    dync__raw_callable raw;
+    int n_out;
+    const dync__arg *form;
+    const dync__graph *compiled_from;
+} dync__raw_state;
 
 /* quick.c */
 /* script.c; a list */
 DYNC__FN void dync__scripts_free(struct dync__script *);
 /* if the entry is of the kind; else nothing */
 DYNC__FN void dync__quick_make(dync__cache_entry *);
-/* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
-DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);
+/* False: refused, nothing happened. True: the call was made; *result none where it failed. into:
+ * where the caller wants the result, or NULL. */
+DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args,
+                               const dync_value *into, dync_value *result);
 DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
 /* ---- the tracer (trace.c) -------------------------------------------------------------------- */
-typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
+typedef struct dync__break_record {
+    const char *reason, *stack;
+} dync__break_record;
 /* What an explaining call collects: graphs in order and breaks. One per thread while open. */
 typedef struct dync__capture_log {
     DYNC__VEC(dync__graph *) graphs;
@@ -335,41 +450,51 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) guards;
     dync__arena arena;
     uint64_t compile_ns;
-    DYNC__VEC(const char *) memory;      /* of each graph that explain compiled */
+    DYNC__VEC(const char *) memory; /* of each graph that explain compiled */
 } dync__capture_log;
 
 /* cut.c: a traced call; see trace.h for the tracer */
-typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__path_step;
+typedef struct dync__path_step {
+    dync__tnode *node;
+    int64_t outcome;
+} dync__path_step;
 /* the plain C call */
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);
-/* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
- * run so far, env (n_env) the tensors it computed. */
-DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
-                                      dync__tensor **env, int n_env, dync_value *result);
+/* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown
+ * outcome: path holds the outcomes met by the run so far, env (n_env) the tensors it computed. */
+DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *,
+                                      const dync__path_step *path, int n_path, dync__tensor **env,
+                                      int n_env, dync_value *result);
 /* real values, in the scope */
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);
 /* intercepts; idempotent */
 DYNC__FN void dync__capture_install(void);
 
-/* verify.c: begin runs the reference and gives NULL where there is nothing to compare; end takes it over and gives the status of the call */
+/* verify.c: begin runs the reference and gives NULL where there is nothing to compare; end takes it
+ * over and gives the status of the call */
 typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
 /* in the reference run */
 DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);
-DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *,
+                                          const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *, dync__tensor *const *in);
-DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out, int n_out);
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *,
+                                                  dync__tensor *const *in);
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out,
+                                              int n_out);
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_entry *,
+                             const dync__callargs *, dync_status);
 DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
-/* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets captured backwards. */
+/* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets
+ * captured backwards. */
 #if defined(DYNC__SPLIT)
 extern void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 extern void (*dync__reset_backwards)(void);
@@ -379,10 +504,11 @@ static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
-DYNC__FN void dync__compiled_free(dync__compiled *);               /* NULL allowed */
-DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
+DYNC__FN void dync__compiled_free(dync__compiled *); /* NULL allowed */
+DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name,
+                                            const dync_compile_options *, const dync_backend *);
 DYNC__FN void dync__capture_forget_module(const dync__module *);
-DYNC__FN void dync__compiled_free_all(void);                        /* shutdown */
+DYNC__FN void dync__compiled_free_all(void); /* shutdown */
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
 DYNC__FN void dync__callbacks_clear(void);
@@ -392,5 +518,6 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
 /* named after "L['x']": l_x_, for L_x_ */
-DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source, const dync__info *info_or_null);
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
+                                          const dync__info *info_or_null);
 #endif

@@ -1,16 +1,20 @@
-/* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C function may still use leaves the
- * graph), at the return of a broken frame, and at the end (only what is returned leaves). Runs them, so that the trace goes on with
- * real values behind its fakes. After trace.c, before intercept.c.
+/* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C
+ * function may still use leaves the graph), at the return of a broken frame, and at the end (only
+ * what is returned leaves). Runs them, so that the trace goes on with real values behind its fakes.
+ * After trace.c, before intercept.c.
  *
- * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame; each non-empty piece is one graph. */
+ * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame;
+ * each non-empty piece is one graph. */
 #include "../dync.in.h"
 #include "trace.h"
 
 /* ---- user stacks ----------------------------------------------------------------------------- */
 static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
 {
-    if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
-    else dync__str_addf(s, "in %s\n", fn ? fn : "?");
+    if (at.file)
+        dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
+    else
+        dync__str_addf(s, "in %s\n", fn ? fn : "?");
 }
 
 DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
@@ -31,15 +35,20 @@ static void dync__log_break(dync__tracer *t, const char *reason)
     dync__log(DYNC__LOG_graph, "graph break: %s\n%s", reason, dync__str_get(&stack));
     if (dync__capture_log_now) {
         dync__capture_log *log = dync__capture_log_now;
-        dync__break_record r = {dync__arena_strdup(&log->arena, reason), dync__arena_strdup(&log->arena, dync__str_get(&stack))};
+        dync__break_record r = {dync__arena_strdup(&log->arena, reason),
+                                dync__arena_strdup(&log->arena, dync__str_get(&stack))};
         if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
     }
     dync__str_free(&stack);
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
-/* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
-typedef struct dync__piece_map { dync__graph *graph; dync__node **holder; } dync__piece_map;
+/* The value of an old node in the piece: its copy, or a placeholder for its place in the
+ * environment. */
+typedef struct dync__piece_map {
+    dync__graph *graph;
+    dync__node **holder;
+} dync__piece_map;
 static dync__node *dync__piece_node(void *user, dync__node *old)
 {
     dync__piece_map *m = user;
@@ -88,14 +97,16 @@ static int *dync__in_env(dync__arena *arena, const dync__graph *g)
 }
 
 /* All outputs of a segment by interpreting its full graph; those that are there already stay. */
-static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env, dync__tensor **out)
+static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env,
+                                       dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n_in + 1) * sizeof *args), all = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
         dync__tensor *x = dync__env_real(t, in_env[i]);
-        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x)) : dync__arg_t(x);
+        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x))
+                                                   : dync__arg_t(x);
         if (!x) status = DYNC_ERR_INTERNAL;
     }
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -103,29 +114,35 @@ static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, 
     dync__trace_pause_end(t, pause);
     for (int i = 0; status == DYNC_OK && i < all.n; i++) {
         const dync__arg *a = &all.as.list[i];
-        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a)) : a->as.t;
-        if (!out[i]) out[i] = x;
-        else dync__unref(x);
+        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a))
+                                                 : a->as.t;
+        if (!out[i])
+            out[i] = x;
+        else
+            dync__unref(x);
     }
     dync__arena_free(&arena);
     return status;
 }
 
-DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env,
+                                        dync__tensor **out)
 {
     bool dropped = false;
     for (int i = 0; i < s->n_out; i++) dropped |= !out[i];
     return dropped ? dync__cut_interpret(t, s, in_env, out) : DYNC_OK;
 }
 
-/* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
+/* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
+ * and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
     dync__origin o = t->origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
     dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
     bool *used = dync__calloc((size_t)o.seg->n_out + 1);
-    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out)
+                                     : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
         t->real.at[env] = out[o.out];
         out[o.out] = NULL;
@@ -167,7 +184,8 @@ DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
     return t->real.at[env];
 }
 
-/* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the function went another way). */
+/* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the
+ * function went another way). */
 static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, uint64_t hash)
 {
     if (t->path_pos >= t->n_path) return NULL;
@@ -177,7 +195,8 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, u
         t->seg_pos++;
         return ref;
     }
-    dync__log(DYNC__LOG_recompiles, "%s: replay met other operators than the record; traced on from there", t->fn->name);
+    dync__log(DYNC__LOG_recompiles,
+              "%s: replay met other operators than the record; traced on from there", t->fn->name);
     t->path_pos = t->n_path;
     t->at = NULL;
     DYNC__ATOMIC_STORE(&t->entry->dead, true);
@@ -188,11 +207,13 @@ static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, d
 {
     if (!in) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n; i++)
-        if (!(in[i] = dync__env_real(t, in_env[i]))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+        if (!(in[i] = dync__env_real(t, in_env[i])))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
+                                   dync__tensor **out)
 {
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
     dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
@@ -207,13 +228,14 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
     return status;
 }
 
-/* Another graph at this position in every call (a number that data decide, a constant made anew) is not compiled for ever: past the limit
- * such a piece runs operator by operator and is not kept. */
+/* Another graph at this position in every call (a number that data decide, a constant made anew) is
+ * not compiled for ever: past the limit such a piece runs operator by operator and is not kept. */
 static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
     /* all ends of a frame count as one position */
     int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);
-    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next) variants += s->site == site;
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next)
+        variants += s->site == site;
     if (variants < limit) return false;
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
         DYNC__ATOMIC_STORE(&t->fn->warned, true);
@@ -235,15 +257,20 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
     return NULL;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env, uint64_t hash, uint64_t site)
+static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env,
+                                        uint64_t hash, uint64_t site)
 {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
-    if (!s && ready && !t->at) ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
-    if (s || !ready) dync__graph_unref(taken);
-    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
+    if (!s && ready && !t->at)
+        ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
+    if (s || !ready)
+        dync__graph_unref(taken);
+    else
+        s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken)
+                                        : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }
@@ -271,15 +298,18 @@ static void dync__piece_modes(dync__graph *g)
         bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
              turns = mode && to != on;
         if (mode) on = to;
-        if (turns && turned) kept--;
-        else g->node.at[kept++] = n;
+        if (turns && turned)
+            kept--;
+        else
+            g->node.at[kept++] = n;
         turned = turns && !turned;
     }
     g->node.n = kept;
     dync__graph_renumber(g);
 }
 
-/* Where a piece stands: equal operators at another place of the program are a segment of their own. */
+/* Where a piece stands: equal operators at another place of the program are a segment of their own.
+ */
 static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
 {
     uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
@@ -289,7 +319,8 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
 }
 
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
-static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync__node **nodes)
+static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
+                                   dync__tensor **fakes, dync__node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
@@ -300,7 +331,8 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
         dync__graph_unref(g);
         return made;
     }
-    dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
+    dync__segref ref = {.in_env = dync__in_env(arena, g),
+                        .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
@@ -309,20 +341,25 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
     if (known) {
         ref.seg = known->seg;
         for (int i = 0; i < n_out; i++)
-            if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
+            if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]]))
+                dync__ref(out[i]);
     } else if (status == DYNC_OK) {
         const int *in_env = ref.in_env;
         ref.seg = dync__cut_segment(t, g, &in_env, hash, site);
         ref.in_env = (int *)(uintptr_t)in_env;
-        status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+        status = ref.seg                   ? dync__cut_run(t, ref.seg, ref.in_env, out)
+                 : dync_error() != DYNC_OK ? dync_error()
+                                           : DYNC_ERR_BACKEND;
         if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
-        if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
+        if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref))
+            status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
     for (int i = 0; i < n_out && status == DYNC_OK; i++) {
         dync__ref(fakes[i]);
         int env = dync__tracer_env_add(t, out[i], fakes[i]);
-        if (env < 0) status = DYNC_ERR_MEMORY;
+        if (env < 0)
+            status = DYNC_ERR_MEMORY;
         else {
             t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
             ref.out_env[i] = env;
@@ -369,7 +406,12 @@ static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
     return k;
 }
 
-typedef struct dync__later { const dync__tracer *t; int hi; const dync__node *wanted; bool found; } dync__later;
+typedef struct dync__later {
+    const dync__tracer *t;
+    int hi;
+    const dync__node *wanted;
+    bool found;
+} dync__later;
 static void dync__later_use(void *user, dync__arg *a)
 {
     dync__later *l = user;
@@ -412,35 +454,42 @@ static bool dync__graph_has_effects(const dync__graph *g)
         const dync__op_row *row = dync__op_info(op);
         /* the mode at the end is kept apart */
         if (op == DYNC__OP__set_grad_enabled) continue;
-        if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
+        if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
+            (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM)))
+            return true;
     }
     return false;
 }
 
 /* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
-static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site, const bool *live)
+static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
+                                   const bool *live)
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
     dync__node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
-    dync__graph *g = fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync__graph *g =
+        fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->made.n && g; i++) {
         dync__node *old = t->made.at[i]->node;
         int k = old && !whole ? dync__node_ordinal(t, old) : lo;
-        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi)))) continue;
+        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
+            continue;
         fakes[n] = t->made.at[i];
         nodes[n++] = whole ? old : old->mark;
     }
     int made = t->made.n;
     /* nothing of it is seen by anybody */
-    if (g && n == 0 && !dync__graph_has_effects(g)) dync__graph_unref(g);
+    if (g && n == 0 && !dync__graph_has_effects(g))
+        dync__graph_unref(g);
     else if (g) {
         dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
         if (!olds) dync__graph_unref(g);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
         status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
-        for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
+        for (int i = 0; olds && i < n && status == DYNC_OK; i++)
+            olds[i]->env = fakes[i]->node_output;
         dync__free(olds, (size_t)(n + 1) * sizeof *olds);
     }
     dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);
@@ -448,14 +497,17 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     return status;
 }
 
-/* Memory is about to be written: what narrowing dropped and the C function can still use is computed while that is possible. */
+/* Memory is about to be written: what narrowing dropped and the C function can still use is
+ * computed while that is possible. */
 static dync_status dync__env_keep_all(dync__tracer *t)
 {
     /* it drops only where nothing is written (dync__script_followed) */
     if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
     for (int i = 0; i < t->real.n; i++) {
-        bool wanted = !t->real.at[i] && t->origin.at[i].seg && (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
-        if (wanted && !dync__env_real(t, i)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+        bool wanted = !t->real.at[i] && t->origin.at[i].seg &&
+                      (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
+        if (wanted && !dync__env_real(t, i))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
     return DYNC_OK;
 }
@@ -473,7 +525,8 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
     return off;
 }
 
-/* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
+/* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still
+ * holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
     dync_status followed;
@@ -490,7 +543,8 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+    for (int i = 0; i < made; i++)
+        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
@@ -500,8 +554,10 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
         t->lo = bound[i];
         t->hi = bound[i + 1];
         dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->lo);
-        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
-        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1)) status = dync__effects_begin(t);
+        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
+                                 dync__piece_site(t, frame[i], reason), live);
+        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1))
+            status = dync__effects_begin(t);
     }
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
@@ -511,15 +567,21 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+{
+    return dync__cut_live(t, reason, NULL);
+}
 
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
 {
     for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
         const dync__node *n = t->graph->node.at[i], *self;
-        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
+        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE ||
+            n->args[0].kind != DYNC__A_NODE)
+            continue;
         self = n->args[0].as.node;
-        const dync__tensor *x = self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
+        const dync__tensor *x =
+            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
         for (int k = 0; k < t->made.n && !x; k++)
             if (t->made.at[k]->node == self) x = t->made.at[k];
         if (x && dync__tracer_same_memory(t, x, fake)) return n;
@@ -528,10 +590,12 @@ DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dyn
 }
 
 /* So that all later uses of the value, as it is now, are of one that has left its graph. */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made, const dync__effect *then_or_null)
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made,
+                                        const dync__effect *then_or_null)
 {
     const dync__node *written = dync__tracer_written(t, made);
-    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
+    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0,
+        last = written ? dync__node_ordinal(t, written) + 1 : 0;
     t->split = DYNC__MAX(at, last);
     t->at_split = then_or_null;
     t->of_split = made;
@@ -556,22 +620,29 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 
 /* ---- breaks ---------------------------------------------------------------------------------- */
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */
-static const struct { const char *reason, *words; } dync__break_words[] = {
-    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: "
-                                      "compute both sides and choose with dync_where"},
-    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
-                    "take a number"},
-    {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
+static const struct {
+    const char *reason, *words;
+} dync__break_words[] = {
+    {"generic_jump TensorVariable()",
+     "dync_bool asks for a tensor's value, which decides what comes next: "
+     "compute both sides and choose with dync_where"},
+    {"Tensor.item",
+     "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
+     "take a number"},
+    {"Tensor.__repr__",
+     "dync_str asks for a tensor's values: return the tensor and make the text outside"},
     {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
     {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
-    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: "
-                                 "mask with dync_where, or do it outside"},
-    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: "
-              "print outside"},
+    {"dynamic shape operator: ",
+     "the shape of its result depends on values, which a graph does not have: "
+     "mask with dync_where, or do it outside"},
+    {"print",
+     "dync_print and dync_host_print write while the function runs, not while its graph does: "
+     "print outside"},
 };
 
-/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message
- * does not once more. */
+/* Upstream's text first, then the places, then what happened here; they name operator and line, so
+ * the message does not once more. */
 static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
 {
     dync__str s = {0};
@@ -579,7 +650,8 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
     dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
     for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
-        if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0) words = dync__break_words[i].words;
+        if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0)
+            words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
     if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
     if (t->own_reason)
@@ -587,7 +659,8 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
     const char *op = dync__tls.op;
     dync__tls.at = DYNC_NOWHERE;
     dync__tls.op = NULL;
-    dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync_status status =
+        dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
     dync__tls.op = op;
     dync__tls.at = at;
     dync__str_free(&s);
@@ -596,10 +669,12 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
 
 static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
 {
-    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it "
-                                                                 "reads values (%s), so the "
-                                                                 "shapes of its result cannot be "
-                                           "known without running it; use dync_disable", t->inferring, reason));
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                                           "dync_allow_in_graph(%s): it "
+                                           "reads values (%s), so the "
+                                           "shapes of its result cannot be "
+                                           "known without running it; use dync_disable",
+                                           t->inferring, reason));
 }
 
 static void dync__break_callbacks(dync__tracer *t)
@@ -617,41 +692,47 @@ static void dync__tracer_leave_tree(dync__tracer *t)
     t->at = NULL;
 }
 
-DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
+DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
+                                       const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
+    if (t->fn->opt.fullgraph)
+        return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
     if (t->path_pos >= t->n_path) {
         dync__tracer_leave_tree(t);
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
-    if (status == DYNC_OK) status = dync__env_keep_all(t);       /* whatever runs now may write */
+    if (status == DYNC_OK) status = dync__env_keep_all(t); /* whatever runs now may write */
     dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
 }
 
-static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *out)
+static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                      int64_t *out)
 {
     dync__tensor *real = dync__trace_real(t, fake);
     if (!real) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real)) : (int64_t)(dync_item)(dync__handle(real));
+    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real))
+                   : (int64_t)(dync_item)(dync__handle(real));
     dync__trace_pause_end(t, pause);
     return DYNC_OK;
 }
 
-/* Other threads run the entry: they must know how many places it has before they meet a node that fills them. */
+/* Other threads run the entry: they must know how many places it has before they meet a node that
+ * fills them. */
 static void dync__tracer_publish_env(dync__tracer *t)
 {
     if (t->real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->real.n);
 }
 
 /* A new outcome at the position t->at; too many make the position opaque. */
-static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t value)
+static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                     int64_t value)
 {
     dync__tnode *at = t->at;
     if (!at) return DYNC_OK;
@@ -676,9 +757,11 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool a
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *outcome)
+DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                        int64_t *outcome)
 {
-    static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
+    static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item =
+                                                                                "Tensor.item";
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
@@ -706,24 +789,28 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
 /* ---- the result ------------------------------------------------------------------------------ */
 static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)
 {
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 "
-                                                      "lists");
+    if (depth > 16)
+        return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 "
+                                          "lists");
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *x = dync__open(v->as.t);
-        if (!x || !(x = dync__tracer_adopt(t, x))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        if (!x || !(x = dync__tracer_adopt(t, x)))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         x = dync__taped_value(t, x);
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_SYM) {
         const dync__tensor *x = dync__number_fake_of(t, v->as.p);
-        if (!x) return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
-                                                  "trace than its own");
+        if (!x)
+            return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
+                                              "trace than its own");
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         const dync__list *l = dync__value_list(*v);
         if (!l) return DYNC_ERR_VALUE;
-        for (int i = 0; i < l->n; i++) DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
+        for (int i = 0; i < l->n; i++)
+            DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
     }
     return DYNC_OK;
 }
@@ -737,8 +824,9 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
-        if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
-                                                                                                 "graph");
+        if (out->n >= t->fake.n || t->fake.at[out->n] != x)
+            return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
+                                                 "graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_SYM) {
@@ -752,9 +840,11 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
     const dync__list *l = dync__value_list(*v);
     if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
     out->n = l->n;
-    out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch, (size_t)(out->n + 1) * sizeof *out);
+    out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch,
+                                      (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
+    for (int i = 0; i < out->n; i++)
+        DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
     return DYNC_OK;
 }
 
@@ -790,7 +880,8 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
 static void dync__mark_outval(const dync__outval *o, bool *used)
 {
     if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
-    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) dync__mark_outval(&o->as.items[i], used);
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
+        dync__mark_outval(&o->as.items[i], used);
 }
 
 static void dync__mark_effects(const dync__tnode *n, bool *used)
@@ -801,7 +892,8 @@ static void dync__mark_effects(const dync__tnode *n, bool *used)
     }
 }
 
-/* The node after n on the way that this trace went: the last outcome grown, but for those that it replayed. */
+/* The node after n on the way that this trace went: the last outcome grown, but for those that it
+ * replayed. */
 static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
 {
     if (n->kind != DYNC__TN_BRANCH) return NULL;
@@ -845,7 +937,8 @@ static dync_status dync__narrow_path(dync__tracer *t)
         if (!s || t->origin.at[i].out != 0) continue;
         memset(outs, 0, (size_t)t->real.n + 1);
         for (int j = i; j < t->real.n; j++)
-            if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env) outs[t->origin.at[j].out] = used[j];
+            if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env)
+                outs[t->origin.at[j].out] = used[j];
         if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
     }
@@ -859,7 +952,8 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
 {
     dync_status status;
     if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_finish(t, &r, &status)) return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
+        if (dync__replay_finish(t, &r, &status))
+            return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
         dync__replay_leave(t);
     }
     bool *live = dync__calloc((size_t)t->made.n + 1);
@@ -900,7 +994,8 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     return dync__trace_finish(t, r, out);
 }
 
-/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it yet. */
+/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
+ * yet. */
 static void dync__trace_undo(dync__cache_entry *e)
 {
     e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
@@ -920,8 +1015,9 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
     return dync__trace_body(t, out);
 }
 
-/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. So is that where sizes are
- * symbolic: what cannot be traced with them (restart, again) is with plain ones. */
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
+ * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
+ * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
     if (!t->fn->opt.fullgraph || (t->taped && !t->syms)) return dync__trace_once(t, e, out);
@@ -930,17 +1026,22 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY && t->syms->violated < 0;
-    if (t->restart) dync__tls.error_count = errors;
-    else dync__error_raise(&inner);
+    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
+                  t->syms->violated < 0;
+    if (t->restart)
+        dync__tls.error_count = errors;
+    else
+        dync__error_raise(&inner);
     return status;
 }
 
-DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
-                                      dync__tensor **env, int n_env, dync_value *result)
+DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync__path_step *path,
+                                      int n_path, dync__tensor **env, int n_env, dync_value *result)
 {
     dync__tracer t;
-    if (call->nargs > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    if (call->nargs > DYNC__MAX_LEAVES * 2)
+        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
     bool fresh = !e->root;
     dync_status status = dync__tracer_open(&t, f, e, call);
     t.path = path;

@@ -1,11 +1,14 @@
-/* capture/dynamic.c: which sizes of the arguments are symbolic, and the guards that follow. After guard.c, before trace.c.
+/* capture/dynamic.c: which sizes of the arguments are symbolic, and the guards that follow. After
+ * guard.c, before trace.c.
  *
- * A size is static at first. One that differed between two captures of a function is symbolic from then on, one that the user marked
- * from the first; sizes 0 and 1 never are. Equal sizes share a symbol, as in PyTorch ("duck shaping"); marked ones have one of their own.
- * A stride that is the product of another dimension's size and stride says so.
+ * A size is static at first. One that differed between two captures of a function is symbolic from
+ * then on, one that the user marked from the first; sizes 0 and 1 never are. Equal sizes share a
+ * symbol, as in PyTorch ("duck shaping"); marked ones have one of their own. A stride that is the
+ * product of another dimension's size and stride says so.
  *
- * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are bound from the call's sizes, then
- * ranges and relations are checked. Published tables are never written: a trace that extends the entry begins with a copy. */
+ * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are
+ * bound from the call's sizes, then ranges and relations are checked. Published tables are never
+ * written: a trace that extends the entry begins with a copy. */
 #include "../dync.in.h"
 #include "trace.h"
 
@@ -25,10 +28,13 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
     return seen->dynamic;
 }
 
-/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
+/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic.
+ */
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
+                                                    const dync__callargs *call)
 {
-    uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
+    uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena,
+                                                   (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
     dync__lock(&f->lock);
     bool room = dync__vec_reserve(&f->seen, call->n_tensors);
@@ -56,9 +62,11 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
     int64_t size = x->lay.shape[d];
     dync__symtab *s = t->syms;
     for (int i = 0; i < s->symbol.n && !marked; i++)
-        if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size) return s->symbol.at[i].token;
+        if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size)
+            return s->symbol.at[i].token;
     if (s->symbol.n == DYNC__MAX_SYMBOLS) return size;
-    const char *source = dync__arena_printf(&s->arena, "%s.size()[%d]", t->entry->tensor[k].source, d);
+    const char *source =
+        dync__arena_printf(&s->arena, "%s.size()[%d]", t->entry->tensor[k].source, d);
     int64_t token = source ? dync__symtab_symbol(s, size, source, false) : -1;
     if (token < 0) return -1;
     dync__sz_symbol *symbol = &s->symbol.at[s->symbol.n - 1];
@@ -68,7 +76,8 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
     return token;
 }
 
-/* Strides from the smallest on: each that is another dimension's size times its stride is written so. */
+/* Strides from the smallest on: each that is another dimension's size times its stride is written
+ * so. */
 DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
 {
     bool done[DYNC_MAX_DIMS] = {false};
@@ -77,7 +86,8 @@ DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layou
         for (int d = lay->ndim - 1; d >= 0; d--)
             if (!done[d] && (at < 0 || real->stride[d] < real->stride[at])) at = d;
         for (int j = 0; j < lay->ndim && real->stride[at] > 1; j++)
-            if (done[j] && real->stride[j] > 0 && real->stride[at] == real->shape[j] * real->stride[j]) {
+            if (done[j] && real->stride[j] > 0 &&
+                real->stride[at] == real->shape[j] * real->stride[j]) {
                 lay->stride[at] = dync__sz_mul(lay->shape[j], lay->stride[j]);
                 if (dync__is_token(lay->stride[at])) break;
             }
@@ -137,7 +147,8 @@ DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
     int64_t value[DYNC__MAX_SYMBOLS];
     bool ok = true;
     if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
-    for (int i = 0; i < s->expr.n; i++) s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    for (int i = 0; i < s->expr.n; i++)
+        s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
     dync__shapes_unknown(s);
     t->syms = dync__tls.syms = dync__symtab_retain(s);
     return true;
@@ -152,15 +163,19 @@ DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__s
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */
+/* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is
+ * plain. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     if (!e->dynamic) return DYNC_OK;
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
-    if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
-    else if (!(t->syms = dync__symtab_new())) return DYNC_ERR_MEMORY;
-    else t->syms->salt = dync__lint_salt(t);
+    if (known)
+        DYNC__TRY(dync__shapes_reopen(t, known->syms));
+    else if (!(t->syms = dync__symtab_new()))
+        return DYNC_ERR_MEMORY;
+    else
+        t->syms->salt = dync__lint_salt(t);
     dync__tls.syms = t->syms;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
@@ -180,7 +195,8 @@ DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__sy
 {
     bool grew = old->guard.n != now->guard.n;
     for (int i = 0; i < now->symbol.n && !grew; i++)
-        grew = old->symbol.at[i].low != now->symbol.at[i].low || old->symbol.at[i].high != now->symbol.at[i].high;
+        grew = old->symbol.at[i].low != now->symbol.at[i].low ||
+               old->symbol.at[i].high != now->symbol.at[i].high;
     return grew;
 }
 
@@ -194,21 +210,23 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
         const char *source = s->symbol.at[s->violated].source;
         dync_loc at = dync__tls.at;
         dync__tls.at = s->violated_at;
-        dync_status status = dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
-                                "Constraints violated (%s)! For more information, run with "
-                                "DYNC_LOG=\"guards\".\n"
-                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
-                                "because %s was inferred to be a constant (%lld).\n"
-                                "A dimension marked with dync_mark_dynamic may not become a "
-                                "number: dync_size does that, and a test that only one size "
-                                "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
-                                "tests leave it open",
-                                source, source, source, (long long)s->violated_value);
+        dync_status status =
+            dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
+                             "Constraints violated (%s)! For more information, run with "
+                             "DYNC_LOG=\"guards\".\n"
+                             "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
+                             "because %s was inferred to be a constant (%lld).\n"
+                             "A dimension marked with dync_mark_dynamic may not become a "
+                             "number: dync_size does that, and a test that only one size "
+                             "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
+                             "tests leave it open",
+                             source, source, source, (long long)s->violated_value);
         dync__tls.at = at;
         return status;
     }
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
-    if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s))) return DYNC_OK;
+    if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
+        return DYNC_OK;
     dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
     if (!now) return DYNC_ERR_MEMORY;
     now->syms = dync__symtab_retain(s);
@@ -237,7 +255,10 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
 }
 
 /* ---- graphs that leave the trace ------------------------------------------------------------- */
-typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
+typedef struct dync__shape_pass {
+    dync__tracer *t;
+    bool uses[DYNC__MAX_SYMBOLS], any;
+} dync__shape_pass;
 
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
@@ -249,7 +270,10 @@ DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
 
-DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) { return dync__graph_name_size(user, *size); }
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
+{
+    return dync__graph_name_size(user, *size);
+}
 
 /* Which of the symbols used the inputs tell. */
 DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
@@ -261,20 +285,25 @@ DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
         more = false;
         for (int i = 0; i < g->n_inputs; i++)
             for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
-                if (dync__symtab_solve(s, g->node.at[i]->info[0].lay.shape[d], 0, value, known)) more = true;
+                if (dync__symtab_solve(s, g->node.at[i]->info[0].lay.shape[d], 0, value, known))
+                    more = true;
     }
 }
 
-/* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
+/* A graph that is complete but for its output: sizes in their simplest form, their names and table,
+ * and the arguments that tell them. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
     if (!t->syms) return DYNC_OK;
     if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->syms->failed)
-        return dync_error() != DYNC_OK ? dync_error() : t->syms->failed ? DYNC_ERR_MEMORY
-            : dync__fail(DYNC_ERR_VALUE, "what dync_dim gives may only be passed on whole, as an "
-                                         "element of a shape");
+        return dync_error() != DYNC_OK ? dync_error()
+               : t->syms->failed
+                   ? DYNC_ERR_MEMORY
+                   : dync__fail(DYNC_ERR_VALUE,
+                                "what dync_dim gives may only be passed on whole, as an "
+                                "element of a shape");
     if (!pass.any) return DYNC_OK;
     if (!(g->syms = dync__symtab_copy(t->syms, NULL))) return DYNC_ERR_MEMORY;
     dync__shape_known(g, known);
@@ -284,19 +313,23 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)
-            if (!dync__shape_simplify(&pass, &lay->shape[d]) || !dync__shape_simplify(&pass, &lay->stride[d])) return DYNC_ERR_MEMORY;
+            if (!dync__shape_simplify(&pass, &lay->shape[d]) ||
+                !dync__shape_simplify(&pass, &lay->stride[d]))
+                return DYNC_ERR_MEMORY;
         dync__shape_known(g, known);
     }
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
-static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g, const dync__tensor *x, const int64_t *value)
+static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
+                             const dync__tensor *x, const int64_t *value)
 {
     bool ok = true;
     for (int i = 0; i < 2 * g->ndim && ok; i++) {
         int64_t actual = i < g->ndim ? x->lay.shape[i] : x->lay.stride[i - g->ndim];
-        ok = !dync__is_token(g->dims[i]) || (dync__symtab_value(s, g->dims[i], value, &ok) == actual && ok);
+        ok = !dync__is_token(g->dims[i]) ||
+             (dync__symtab_value(s, g->dims[i], value, &ok) == actual && ok);
     }
     return ok;
 }
@@ -317,13 +350,16 @@ DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__st
     if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
 }
 
-DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out)
+DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g,
+                                            int i, dync__str *out)
 {
-    dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride", i < g->ndim ? i : i - g->ndim);
+    dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride",
+                   i < g->ndim ? i : i - g->ndim);
     dync__symtab_text(s, g->dims[i], true, out);
 }
 
-DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out)
+DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g,
+                                                 dync__str *out)
 {
     static const char *const names[] = {" == ", " < ", " != ", " <= "};
     dync__symtab_text(s, g->a, true, out);
@@ -335,21 +371,28 @@ DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dy
 DYNC__RARE static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
 {
     const dync__sz_expr *x = dync__symtab_find(s, token);
-    return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k && s->symbol.at[x->symbol].dim == d;
+    return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k &&
+           s->symbol.at[x->symbol].dim == d;
 }
 
 /* Every shape guard (c NULL, one per line), or the first that fails. */
-DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c,
+                                           dync__str *out)
 {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS] = {0};
-    for (int i = 0; i < s->symbol.n && c; i++) value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
+    for (int i = 0; i < s->symbol.n && c; i++)
+        value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
     for (int k = 0; k < e->n_tensors; k++)
         for (int i = 0; e->dynamic[k] && i < 2 * e->tensor[k].ndim; i++) {
             const dync__tensor_guard *g = &e->tensor[k];
             bool ok = true;
-            if (!dync__is_token(g->dims[i]) || (i < g->ndim && dync__shape_binds(s, k, i, g->dims[i]))) continue;
-            if (c && dync__symtab_value(s, g->dims[i], value, &ok) == (i < g->ndim ? c->tensor[k]->lay.shape[i] : c->tensor[k]->lay.stride[i - g->ndim]))
+            if (!dync__is_token(g->dims[i]) ||
+                (i < g->ndim && dync__shape_binds(s, k, i, g->dims[i])))
+                continue;
+            if (c && dync__symtab_value(s, g->dims[i], value, &ok) ==
+                         (i < g->ndim ? c->tensor[k]->lay.shape[i]
+                                      : c->tensor[k]->lay.stride[i - g->ndim]))
                 continue;
             dync__shape_dim_text(s, g, i, out);
             if (c) return true;
@@ -376,7 +419,8 @@ DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
 {
     dync__tensor *t = dync__open(x);
     int d;
-    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim) t->marked_dims |= 1u << d;
+    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim)
+        t->marked_dims |= 1u << d;
 }
 
 /* The size as it is, symbolic or not; false: an error is recorded. */
@@ -385,7 +429,10 @@ static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
     const dync__tensor *t = dync__open(x);
     *size = -1;
     if (!t) return false;
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d", dim), false;
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d",
+                          dim),
+               false;
     if (dync__dim_wrap(dim, t->lay.ndim, &dim) != DYNC_OK) return false;
     *size = t->lay.shape[dim];
     return true;

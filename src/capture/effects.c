@@ -1,31 +1,36 @@
-/* capture/effects.c: what a traced function does besides computing: gradients read and set, hooks registered, requires_grad switched.
- * After trace.c, before cut.c, which flushes effects after the segments that they follow.
+/* capture/effects.c: what a traced function does besides computing: gradients read and set, hooks
+ * registered, requires_grad switched. After trace.c, before cut.c, which flushes effects after the
+ * segments that they follow.
  *
- * During the trace a fake's .grad is the value that the program would see there. A gradient read enters the environment as an input
- * with a guard of its own (a foreign tensor found through its owner); what differs at a cut is set on the real tensors, and kept in
- * the tree so that calls which do not run the C function do the same. */
+ * During the trace a fake's .grad is the value that the program would see there. A gradient read
+ * enters the environment as an input with a guard of its own (a foreign tensor found through its
+ * owner); what differs at a cut is set on the real tensors, and kept in the tree so that calls
+ * which do not run the C function do the same. */
 #include "../dync.in.h"
 #include "trace.h"
 
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
     if (e->kind == DYNC__DO_CELL) {
-        if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a "
-                                                                              "compiled function "
-                                                                              "lost its value");
+        if (e->env >= 0 && !env[e->env])
+            return dync__fail(DYNC_ERR_INTERNAL, "a cell of a "
+                                                 "compiled function "
+                                                 "lost its value");
         dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
         if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
         return cell ? DYNC_OK : DYNC_ERR_VALUE;
     }
     dync__tensor *x = env[e->env];
-    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
-                                                 "tensor");
+    if (!x)
+        return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
+                                             "tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
     case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
     case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
     case DYNC__DO_CELL: break;
-    case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
+    case DYNC__DO_REQUIRES_GRAD:
+        return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
 }
@@ -47,7 +52,8 @@ static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bo
     return DYNC_OK;
 }
 
-/* How guards find the owner of a gradient: see dync__foreign; 0: not at all, it was computed by this call. */
+/* How guards find the owner of a gradient: see dync__foreign; 0: not at all, it was computed by
+ * this call. */
 static int32_t dync__grad_owner(const dync__tracer *t, int env)
 {
     for (int i = 0; i < t->entry->n_tensors; i++)
@@ -67,7 +73,8 @@ static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor
 {
     dync__cache_entry *e = t->entry;
     dync__foreign f = {.owner = owner, .absent = !grad};
-    const char *of = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    const char *of = owner > 0 ? e->tensor[owner - 1].source
+                               : e->foreign.at[-owner - 1].guard.source;
     const char *source = dync__arena_printf(&e->arena, "%s.grad", of);
     if (!source) return DYNC_ERR_MEMORY;
     f.guard.source = source;
@@ -79,7 +86,8 @@ static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* The place of a real tensor's gradient; an argument that is that very tensor has one already. -1: no memory. */
+/* The place of a real tensor's gradient; an argument that is that very tensor has one already. -1:
+ * no memory. */
 static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
 {
     for (int i = 0; i < t->entry->n_leaf_env; i++)
@@ -92,7 +100,8 @@ static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
     return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
 }
 
-/* The gradient that the real tensor has now enters the trace. On a replayed way it is what the run so far found there. */
+/* The gradient that the real tensor has now enters the trace. On a replayed way it is what the run
+ * so far found there. */
 static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
 {
     int env = fake->node_output, k = 0;
@@ -104,9 +113,12 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
         /* a value of this call: nobody has set its gradient yet */
         if (!owner) return DYNC_OK;
         k = dync__grad_foreign_find(t->entry, owner);
-        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, owner, grad));
-        else if (t->entry->foreign.at[k].absent) grad = NULL;
-        else if (t->path_pos < t->n_path) grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
+        if (k == t->entry->foreign.n)
+            DYNC__TRY(dync__grad_guard(t, owner, grad));
+        else if (t->entry->foreign.at[k].absent)
+            grad = NULL;
+        else if (t->path_pos < t->n_path)
+            grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
     }
     if (!grad) return DYNC_OK;
     int at = dync__grad_env(t, env, k, grad);
@@ -131,7 +143,10 @@ DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, d
 }
 
 /* ---- at a cut -------------------------------------------------------------------------------- */
-static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
+static bool dync__grad_changed(const dync__grad_record *g)
+{
+    return !g->read || g->before != dync__tensor_grad(g->of);
+}
 
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
@@ -153,7 +168,7 @@ DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 
 static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
 {
-    if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
+    if (t->path_pos < t->n_path) return DYNC_OK; /* the run that led here has done it */
     e.after = t->at ? t->at->seg.n : 0;
     dync__effect again = e;
     again.id = 0;
@@ -170,9 +185,10 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
 {
     dync__tensor *grad = dync__tensor_grad(g->of);
     int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
-    if (!dync__grad_changed(g) || env < 0) return DYNC_OK;       /* of a value that nobody sees */
-    if (grad && value < 0) return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
-                                                                "function did not leave its graph");
+    if (!dync__grad_changed(g) || env < 0) return DYNC_OK; /* of a value that nobody sees */
+    if (grad && value < 0)
+        return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
+                                             "function did not leave its graph");
     dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
     DYNC__TRY(dync__effect_do(t, e));
     if (grad) dync__ref(grad);
@@ -188,7 +204,8 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
     dync_status status = DYNC_OK;
     for (int i = 0; i < n; i++) {
         at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
-        if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of)) status = dync__effect_do(t, at[i].effect);
+        if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of))
+            status = dync__effect_do(t, at[i].effect);
         dync__unref(at[i].of);
     }
     return status;
@@ -211,11 +228,13 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e, dync__tensor *fake)
+DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e,
+                                      dync__tensor *fake)
 {
     dync__effect_wait w = {e, fake};
     w.effect.value = -1;
-    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w)) return DYNC_ERR_MEMORY;
+    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w))
+        return DYNC_ERR_MEMORY;
     if (fake) dync__ref(fake);
     return DYNC_OK;
 }
@@ -227,7 +246,8 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
         dync__effect_wait *w = early ? &t->before.at[i] : &t->effects.at[i - t->before.n];
         if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
         dync__unref(w->of);
-        int *n = early ? &t->before.n : &t->effects.n, after = early ? --*n - i : --*n - (i - t->before.n);
+        int *n = early ? &t->before.n : &t->effects.n,
+            after = early ? --*n - i : --*n - (i - t->before.n);
         memmove(w, w + 1, (size_t)after * sizeof *w);
         return true;
     }
@@ -245,8 +265,8 @@ static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync
         if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
     dync__foreign f = {
         .owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
-    f.guard.source =
-        owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    f.guard.source = owner > 0 ? e->tensor[owner - 1].source
+                               : e->foreign.at[-owner - 1].guard.source;
     f.guard.same_as = f.guard.shares_storage = -1;
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

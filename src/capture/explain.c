@@ -1,5 +1,5 @@
-/* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The printed form is PyTorch's
- * (conformance.md section 9). After cache.c. */
+/* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The
+ * printed form is PyTorch's (conformance.md section 9). After cache.c. */
 #include "../dync.in.h"
 #include "capture.h"
 
@@ -32,7 +32,9 @@ static const char *dync__graph_ops_text(const dync__graph *g, int *count)
     dync__str s = {0};
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
-        if ((n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) || n->op == DYNC__NODE_GETITEM) continue;
+        if ((n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) ||
+            n->op == DYNC__NODE_GETITEM)
+            continue;
         ++*count;
         dync__str_addf(&s, "%s\n", n->target);
     }
@@ -71,8 +73,11 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
         memset(o, 0, sizeof *o);
         return;
     }
-    const char **memory = log->memory.n == log->graphs.n ? dync__scope_alloc((size_t)(log->memory.n + 1) * sizeof *memory) : NULL;
-    for (int i = 0; memory && i < log->memory.n; i++) memory[i] = dync__scope_text(log->memory.at[i]);
+    const char **memory = log->memory.n == log->graphs.n
+                              ? dync__scope_alloc((size_t)(log->memory.n + 1) * sizeof *memory)
+                              : NULL;
+    for (int i = 0; memory && i < log->memory.n; i++)
+        memory[i] = dync__scope_text(log->memory.at[i]);
     o->memory = memory;
     for (int i = 0; i < log->breaks.n; i++) {
         breaks[i].reason = dync__scope_text(log->breaks.at[i].reason);
@@ -91,9 +96,13 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
 }
 
 /* ---- dync_explain ---------------------------------------------------------------------------- */
-static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync__graph_run(state, args, nargs); }
+static dync_value dync__explain_run(void *state, const dync_value *args, int nargs)
+{
+    return dync__graph_run(state, args, nargs);
+}
 
-static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n,
+                                         const char *options, dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "dync_explain");
     if (!g) return DYNC_ERR_VALUE;
@@ -109,7 +118,8 @@ static dync_status dync__explain_compile(dync_graph *graph, const dync_value *ex
     return DYNC_OK;
 }
 
-DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs,
+                                                 const dync_value *args)
 {
     dync_explain_output o;
     memset(&o, 0, sizeof o);
@@ -118,7 +128,8 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     dync__compiled *inner = dync__callee_compiled(&callee);
     dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
     dync_backend backend = {.name = "explain", .compile = dync__explain_compile};
-    dync__compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
+    dync__compiled *f = dync__compiled_new(inner ? inner->callee : callee,
+                                           inner ? inner->name : name, &opt, &backend);
     if (!f) return o;
     dync__capture_log log, *outer = dync__capture_log_now;
     memset(&log, 0, sizeof log);
@@ -147,7 +158,8 @@ static void dync__explain_lines(dync__str *s, const char *indent, const char *te
     }
 }
 
-/* The colon of "file:line in fn", *in: the blank before the word; NULL: none. A path may contain both: the last ones count. */
+/* The colon of "file:line in fn", *in: the blank before the word; NULL: none. A path may contain
+ * both: the last ones count. */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in)
 {
     *in = NULL;
@@ -165,9 +177,11 @@ static void dync__explain_stack(dync__str *s, const char *stack)
         size_t n = end ? (size_t)(end - stack) : strlen(stack);
         const char *colon = dync__stack_line_parts(stack, n, &in);
         if (colon)
-            dync__str_addf(s, "      <FrameSummary file %.*s, line %.*s in %.*s>\n", (int)(colon - stack), stack, (int)(in - colon - 1),
-                           colon + 1, (int)(stack + n - in - 4), in + 4);
-        else dync__str_addf(s, "      <FrameSummary %.*s>\n", (int)n, stack);
+            dync__str_addf(s, "      <FrameSummary file %.*s, line %.*s in %.*s>\n",
+                           (int)(colon - stack), stack, (int)(in - colon - 1), colon + 1,
+                           (int)(stack + n - in - 4), in + 4);
+        else
+            dync__str_addf(s, "      <FrameSummary %.*s>\n", (int)n, stack);
         stack += n + (end != NULL);
     }
 }
@@ -179,10 +193,11 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         return NULL;
     }
     dync__str s = {0};
-    dync__str_addf(&s, "Graph Count: %d\nGraph Break Count: %d\nOp Count: %d\nBreak Reasons:\n", o->graph_count, o->graph_break_count,
-                   o->op_count);
+    dync__str_addf(&s, "Graph Count: %d\nGraph Break Count: %d\nOp Count: %d\nBreak Reasons:\n",
+                   o->graph_count, o->graph_break_count, o->op_count);
     for (int i = 0; i < o->nbreaks && o->breaks; i++) {
-        dync__str_addf(&s, "  Break Reason %d:\n    Reason: %s\n    User Stack:\n", i + 1, o->breaks[i].reason);
+        dync__str_addf(&s, "  Break Reason %d:\n    Reason: %s\n    User Stack:\n", i + 1,
+                       o->breaks[i].reason);
         dync__explain_stack(&s, o->breaks[i].stack);
     }
     if (o->ops) dync__str_add(&s, "Ops per Graph:\n");

@@ -4,7 +4,7 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-enum { DYNC__HTML_AROUND = 2 };         /* source lines shown before and after a break's own */
+enum { DYNC__HTML_AROUND = 2 }; /* source lines shown before and after a break's own */
 
 static const char dync__html_style[] =
     "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
@@ -113,11 +113,14 @@ DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char 
         return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL",
                           o ? "the path" : "the output");
     dync__str s = {0};
-    dync__str_addf(&s, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+    dync__str_addf(&s,
+                   "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                    "<title>dync explain</title>\n<style>%s</style>\n<h1>dync explain</h1>\n",
                    dync__html_style);
-    dync__str_addf(&s, "<table>\n<tr><td>Graphs<td>%d\n<tr><td>Graph breaks<td>%d\n"
-                   "<tr><td>Operators<td>%d\n", o->graph_count, o->graph_break_count, o->op_count);
+    dync__str_addf(&s,
+                   "<table>\n<tr><td>Graphs<td>%d\n<tr><td>Graph breaks<td>%d\n"
+                   "<tr><td>Operators<td>%d\n",
+                   o->graph_count, o->graph_break_count, o->op_count);
     if (o->compile_ms > 0) dync__str_addf(&s, "<tr><td>Compile time<td>%.3f ms\n", o->compile_ms);
     dync__str_add(&s, "</table>\n");
     dync__html_breaks(&s, o);

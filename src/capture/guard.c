@@ -1,11 +1,12 @@
-/* capture/guard.c: the conditions under which a compiled entry may serve a call: made from the call that was traced, checked in one
- * pass over the next, and told as text when they fail. The order inside a tensor check and every text are PyTorch 2.4's
- * (torch/csrc/dynamo/guards.cpp). */
+/* capture/guard.c: the conditions under which a compiled entry may serve a call: made from the call
+ * that was traced, checked in one pass over the next, and told as text when they fail. The order
+ * inside a tensor check and every text are PyTorch 2.4's (torch/csrc/dynamo/guards.cpp). */
 #include "../dync.in.h"
 #include "capture.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
-DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source)
+DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g,
+                                                        const dync__tensor *t, const char *source)
 {
     int n = t->lay.ndim;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(2 * n + 1) * sizeof *dims);
@@ -23,7 +24,11 @@ DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync
     return DYNC_OK;
 }
 
-typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
+typedef struct dync__guard_maker {
+    dync__cache_entry *e;
+    const dync__callargs *call;
+    int item, tensor, cap;
+} dync__guard_maker;
 
 DYNC__RARE static int dync__count_values(const dync_value *v, int n)
 {
@@ -35,7 +40,8 @@ DYNC__RARE static int dync__count_values(const dync_value *v, int n)
     return count;
 }
 
-DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source)
+DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item,
+                                                      const char *source)
 {
     int k = m->tensor++;
     const dync__tensor *t = m->call->tensor[k];
@@ -44,12 +50,14 @@ DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync
     DYNC__TRY(dync__tensor_guard_make(&m->e->arena, g, t, source));
     for (int j = 0; j < k; j++) {
         if (g->same_as < 0 && m->call->tensor[j] == t) g->same_as = j;
-        if (g->shares_storage < 0 && m->call->tensor[j]->storage == t->storage) g->shares_storage = j;
+        if (g->shares_storage < 0 && m->call->tensor[j]->storage == t->storage)
+            g->shares_storage = j;
     }
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
+DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v,
+                                                const char *source)
 {
     const dync__list *l;
     const dync__module *module;
@@ -63,7 +71,8 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
         l = dync__value_list(*v);
         item->n = l ? l->n : 0;
         for (int i = 0; i < item->n; i++)
-            DYNC__TRY(dync__guard_value(m, &l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
+            DYNC__TRY(dync__guard_value(m, &l->items[i],
+                                        dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
         return DYNC_OK;
     case DYNC_KIND_STR:
         item->as.s = dync__arena_strdup(&m->e->arena, v->as.s ? v->as.s : "");
@@ -78,12 +87,14 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     case DYNC_KIND_INT: item->as.i = v->as.i; return DYNC_OK;
     case DYNC_KIND_FLOAT: item->as.f = v->as.f; return DYNC_OK;
     case DYNC_KIND_PTR: item->as.p = v->as.p; return DYNC_OK;
-    case DYNC_KIND_NONE: case DYNC_KIND_SYM: break;
+    case DYNC_KIND_NONE:
+    case DYNC_KIND_SYM: break;
     }
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync__compiled *f, const dync__callargs *call)
+DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync__compiled *f,
+                                                  const dync__callargs *call)
 {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
@@ -92,7 +103,8 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
     e->item = dync__arena_alloc(&e->arena, (size_t)(e->n_items + 1) * sizeof *e->item);
     e->tensor = dync__arena_alloc(&e->arena, (size_t)(e->n_tensors + 1) * sizeof *e->tensor);
     e->number_arg = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_arg);
-    e->number_item = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_item);
+    e->number_item =
+        dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_item);
     if (!e->item || !e->tensor || !e->number_arg || !e->number_item) return DYNC_ERR_MEMORY;
     e->flat = true;
     for (int i = 0; i < call->nargs; i++) {
@@ -100,8 +112,10 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
         if (!name) return DYNC_ERR_MEMORY;
         if (call->args[i].kind != DYNC_KIND_TENSOR) e->flat = false;
         int item = m.item;
-        DYNC__TRY(dync__guard_value(&m, &call->args[i], dync__arena_printf(&e->arena, "L['%s']", name)));
-        if ((call->args[i].kind == DYNC_KIND_INT || call->args[i].kind == DYNC_KIND_FLOAT) && dync__number_named(f, i)) {
+        DYNC__TRY(
+            dync__guard_value(&m, &call->args[i], dync__arena_printf(&e->arena, "L['%s']", name)));
+        if ((call->args[i].kind == DYNC_KIND_INT || call->args[i].kind == DYNC_KIND_FLOAT) &&
+            dync__number_named(f, i)) {
             e->item[item].free_value = true;
             e->number_arg[e->n_numbers] = i;
             e->number_item[e->n_numbers++] = item;
@@ -135,18 +149,24 @@ static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
     switch (v->kind) {
     case DYNC_KIND_LIST: return ((l = dync__list_peek(v->as.l)) != NULL ? l->n : 0) == g->n;
     case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
-    case DYNC_KIND_MODULE: return g->as.p == v->as.m && ((m = dync__module_peek(v->as.m)) == NULL || m->version == g->version);
+    case DYNC_KIND_MODULE:
+        return g->as.p == v->as.m &&
+               ((m = dync__module_peek(v->as.m)) == NULL || m->version == g->version);
     case DYNC_KIND_BOOL: return g->as.i == v->as.b;
     case DYNC_KIND_INT: return g->as.i == v->as.i;
     case DYNC_KIND_FLOAT: return memcmp(&g->as.f, &v->as.f, sizeof g->as.f) == 0;
     case DYNC_KIND_PTR: return g->as.p == v->as.p;
-    case DYNC_KIND_NONE: case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: break;
+    case DYNC_KIND_NONE:
+    case DYNC_KIND_TENSOR:
+    case DYNC_KIND_SYM: break;
     }
     return true;
 }
 
 /* Walks the values against the items; gives the first that differs (its item) or NULL. */
-static const dync__guard_item *dync__items_differ(const dync__guard_item **item, const dync_value *v, int n, const dync_value **bad)
+static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
+                                                  const dync_value *v, int n,
+                                                  const dync_value **bad)
 {
     for (int i = 0; i < n; i++) {
         const dync__guard_item *g = (*item)++;
@@ -183,17 +203,21 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
-static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c, const dync__foreign *f)
+static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c,
+                                             const dync__foreign *f)
 {
-    if (f->owner) {                      /* an owner is no gradient itself */
-        const dync__tensor *owner = f->owner > 0 ? c->tensor[f->owner - 1] : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
+    if (f->owner) { /* an owner is no gradient itself */
+        const dync__tensor *owner =
+            f->owner > 0 ? c->tensor[f->owner - 1]
+                         : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
         return !owner || f->is_hooks ? owner : dync__tensor_grad(owner);
     }
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
 }
 
-DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__callargs *c, dync__foreign *f, const dync__tensor *t)
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__callargs *c,
+                                    dync__foreign *f, const dync__tensor *t)
 {
     f->guard.same_as = f->guard.shares_storage = f->shares_foreign = -1;
     for (int i = c->n_tensors - 1; i >= 0; i--) {
@@ -207,10 +231,17 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
     }
 }
 
-/* Which argument, and which tensor from elsewhere, comes first on each storage: a hash table of the storages met so far. */
+/* Which argument, and which tensor from elsewhere, comes first on each storage: a hash table of the
+ * storages met so far. */
 enum { DYNC__ALIAS_SLOTS = 1024 };
-typedef struct dync__alias_slot { const dync__storage *storage; int32_t argument, foreign; } dync__alias_slot;
-typedef struct dync__alias_table { uint32_t mask; dync__alias_slot slot[DYNC__ALIAS_SLOTS]; } dync__alias_table;
+typedef struct dync__alias_slot {
+    const dync__storage *storage;
+    int32_t argument, foreign;
+} dync__alias_slot;
+typedef struct dync__alias_table {
+    uint32_t mask;
+    dync__alias_slot slot[DYNC__ALIAS_SLOTS];
+} dync__alias_table;
 
 static dync__alias_slot *dync__alias_find(dync__alias_table *a, const dync__storage *storage)
 {
@@ -240,7 +271,8 @@ static bool dync__alias_open(dync__alias_table *a, const dync__callargs *c, int 
 }
 
 /* The same without a table. */
-DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s)
+DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c,
+                                          int k, const dync__tensor *t, dync__alias_slot *s)
 {
     s->argument = s->foreign = -1;
     for (int i = c->n_tensors - 1; i >= 0; i--)
@@ -252,8 +284,10 @@ DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync
     }
 }
 
-/* Is a tensor from elsewhere (t now) the argument that it was, and where something is written, on the storages that it was on? */
-static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_table *table)
+/* Is a tensor from elsewhere (t now) the argument that it was, and where something is written, on
+ * the storages that it was on? */
+static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k,
+                                       const dync__tensor *t, dync__alias_table *table)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
@@ -276,7 +310,9 @@ static bool dync__foreign_hold(const dync__cache_entry *e, const dync__callargs 
         const dync__tensor *t = dync__foreign_now(e, c, f);
         if (f->is_hooks ? !t || dync__hooks_mark(t) != f->hooks : f->absent && t) return false;
         if (f->is_hooks || f->absent) continue;
-        if (!t || !dync__tensor_guard_holds(&f->guard, t) || !dync__foreign_aliases_hold(e, c, i, t, tabled ? &table : NULL)) return false;
+        if (!t || !dync__tensor_guard_holds(&f->guard, t) ||
+            !dync__foreign_aliases_hold(e, c, i, t, tabled ? &table : NULL))
+            return false;
     }
     return true;
 }
@@ -284,17 +320,20 @@ static bool dync__foreign_hold(const dync__cache_entry *e, const dync__callargs 
 static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
-        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value)
+            return false;
     if (!dync__cells_hold(e)) return false;
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
-        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
+        if (dync__entry_item(&e->modules, i)->module->version !=
+            dync__entry_item(&e->modules, i)->version)
+            return false;
     return DYNC__ATOMIC_LOAD(&e->open) || dync__foreign_hold(e, c);
 }
 
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
-    if (c->n_tensors != e->n_tensors || c->nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
-        e->default_dtype != dync__tls.default_dtype)
+    if (c->n_tensors != e->n_tensors || c->nargs != e->n_args ||
+        e->grad_mode == dync__tls.grad_enabled_off || e->default_dtype != dync__tls.default_dtype)
         return false;
     if (!e->flat) {
         const dync__guard_item *item = e->item;
@@ -307,38 +346,48 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->cells) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
+    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->cells) ||
+         dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) &&
+        !dync__surroundings_hold(e, c))
+        return false;
     return e->threads == dync__pool_threads();
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
-DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out)
+DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t,
+                                           dync__str *out)
 {
     if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
-        dync__str_addf(out, "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d", g->source,
-                       g->device >> 8, t->device >> 8);
+        dync__str_addf(
+            out,
+            "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d",
+            g->source, g->device >> 8, t->device >> 8);
     } else if (t->device != g->device) {
         static const char *const kinds[] = {"CPU", "CUDA", "Meta"};
-        dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s", g->source,
-                       kinds[(g->device & 0xff) % 3], kinds[(t->device & 0xff) % 3]);
+        dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s",
+                       g->source, kinds[(g->device & 0xff) % 3], kinds[(t->device & 0xff) % 3]);
     } else if (t->dtype != g->dtype) {
-        dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source, dync__dtype_info(g->dtype)->guard,
-                       dync__dtype_info(t->dtype)->guard);
+        dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source,
+                       dync__dtype_info(g->dtype)->guard, dync__dtype_info(t->dtype)->guard);
     } else if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) {
-        dync__str_addf(out, "tensor '%s' requires_grad mismatch. expected requires_grad=%d", g->source, g->requires_grad);
+        dync__str_addf(out, "tensor '%s' requires_grad mismatch. expected requires_grad=%d",
+                       g->source, g->requires_grad);
     } else if (t->lay.ndim != g->ndim) {
-        dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim, t->lay.ndim);
+        dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim,
+                       t->lay.ndim);
     } else {
         for (int i = 0; i < g->ndim; i++)
             if (t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) {
-                dync__str_addf(out, "tensor '%s' size mismatch at index %d. expected %lld, actual %lld", g->source, i,
-                               (long long)g->dims[i], (long long)t->lay.shape[i]);
+                dync__str_addf(out,
+                               "tensor '%s' size mismatch at index %d. expected %lld, actual %lld",
+                               g->source, i, (long long)g->dims[i], (long long)t->lay.shape[i]);
                 return true;
             }
         for (int i = 0; i < g->ndim; i++)
             if (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])) {
-                dync__str_addf(out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld", g->source, i,
-                               (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
+                dync__str_addf(
+                    out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld",
+                    g->source, i, (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
                 return true;
             }
         return false;
@@ -355,25 +404,35 @@ DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync
         dync__str_addf(out, "%s == %s%s", g->source, number, strpbrk(number, ".enN") ? "" : ".0");
         break;
     case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
-    case DYNC_KIND_BOOL: dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False"); break;
+    case DYNC_KIND_BOOL:
+        dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False");
+        break;
     case DYNC_KIND_STR: dync__str_addf(out, "%s == '%s'", g->source, g->as.s); break;
     case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, (int)g->n); break;
     case DYNC_KIND_NONE: dync__str_addf(out, "%s is None", g->source); break;
-    case DYNC_KIND_MODULE: dync__str_addf(out, "%s is the same module, unchanged", g->source); break;
+    case DYNC_KIND_MODULE:
+        dync__str_addf(out, "%s is the same module, unchanged", g->source);
+        break;
     case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
-    case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
+    case DYNC_KIND_TENSOR:
+    case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
     }
 }
 
-DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out)
+DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v,
+                                         dync__str *out)
 {
-    static const char *const names[] = {"NoneType", "bool", "int", "float", "str", "Tensor", "list", "Module", "pointer", "SymInt"};
+    static const char *const names[] = {"NoneType", "bool", "int",    "float",   "str",
+                                        "Tensor",   "list", "Module", "pointer", "SymInt"};
     if (g->kind == DYNC_KIND_TENSOR)
-        dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>", g->source, names[v->kind]);
-    else dync__guard_constant_text(g, out);
+        dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>",
+                       g->source, names[v->kind]);
+    else
+        dync__guard_constant_text(g, out);
 }
 
-DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c,
+                                          dync__str *out)
 {
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
@@ -386,12 +445,14 @@ DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync
         for (int j = 0; j < i; j++) {
             if (c->tensor[i] != c->tensor[j] || e->tensor[i].same_as == j) continue;
             if (e->tensor[i].same_as >= 0 && e->tensor[i].same_as == e->tensor[j].same_as) continue;
-            dync__str_addf(out, "Duplicate tensors found: [\"%s\", \"%s\"]", e->tensor[j].source, e->tensor[i].source);
+            dync__str_addf(out, "Duplicate tensors found: [\"%s\", \"%s\"]", e->tensor[j].source,
+                           e->tensor[i].source);
             return true;
         }
     for (int i = 1; e->mutates && i < e->n_tensors; i++)
         for (int j = 0; j < i; j++)
-            if ((c->tensor[i]->storage == c->tensor[j]->storage) != (e->tensor[i].shares_storage == j)) {
+            if ((c->tensor[i]->storage == c->tensor[j]->storage) !=
+                (e->tensor[i].shares_storage == j)) {
                 dync__str_addf(out, "%s and %s %s memory", e->tensor[j].source, e->tensor[i].source,
                                e->tensor[i].shares_storage == j ? "share" : "do not share");
                 return true;
@@ -399,16 +460,19 @@ DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync
     return false;
 }
 
-DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
+DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c,
+                                            int k, dync__str *out)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(e, c, f);
     if (f->is_hooks) {
-        if (!t || dync__hooks_mark(t) != f->hooks) dync__str_addf(out, "the hooks of %s are the same", f->guard.source);
+        if (!t || dync__hooks_mark(t) != f->hooks)
+            dync__str_addf(out, "the hooks of %s are the same", f->guard.source);
         return !t || dync__hooks_mark(t) != f->hooks;
     }
     if (f->absent || (!t && f->owner)) {
-        if (!t != f->absent) dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
+        if (!t != f->absent)
+            dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
         return !t != f->absent;
     }
     if (!t) {
@@ -418,12 +482,15 @@ DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dy
     if (dync__tensor_reason(&f->guard, t, out)) return true;
     if (dync__foreign_aliases_hold(e, c, k, t, NULL)) return false;
     int same = f->guard.same_as;
-    if (same >= 0 && c->tensor[same] != t) dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
-    else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
+    if (same >= 0 && c->tensor[same] != t)
+        dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
+    else
+        dync__str_addf(out, "%s shares memory as it did", f->guard.source);
     return true;
 }
 
-DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e,
+                                                 const dync__callargs *c, dync__str *out)
 {
     if (!dync__cells_hold(e)) {
         dync__str_add(out, "a cell holds the number that it held");
@@ -431,12 +498,15 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
     }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
-            dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
+            dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name,
+                           (long long)dync__entry_item(&e->ints, i)->value);
             return true;
         }
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
-        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) {
-            dync__str_addf(out, "module '%s' is unchanged", dync__entry_item(&e->modules, i)->module->class_name);
+        if (dync__entry_item(&e->modules, i)->module->version !=
+            dync__entry_item(&e->modules, i)->version) {
+            dync__str_addf(out, "module '%s' is unchanged",
+                           dync__entry_item(&e->modules, i)->module->class_name);
             return true;
         }
     for (int i = 0; i < dync__entry_count(&e->foreign); i++)
@@ -445,19 +515,24 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
 }
 
 /* What keeps such a guard from failing again. */
-static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g, const dync__tensor *t)
+static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g,
+                                       const dync__tensor *t)
 {
-    if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
-    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with "
-                                                                              "leaves or detached tensors, not with both";
+    if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim)
+        return "compile a function of its own for each device, dtype and rank";
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
+        return "call it with "
+               "leaves or detached tensors, not with both";
     return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size "
                                                 "that changes becomes symbolic"
-                                                  : "keep sizes that change symbolic (dync_dim "
-                                                    "in shapes, dync_dim_lt and its kin in "
-                                                    "tests, no dync_size)";
+                                              : "keep sizes that change symbolic (dync_dim "
+                                                "in shapes, dync_dim_lt and its kin in "
+                                                "tests, no dync_size)";
 }
 
-DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f,
+                                                    const dync__cache_entry *e,
+                                                    const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
@@ -469,27 +544,33 @@ DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, con
     if (differs) {
         bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
         dync__kind_reason(differs, bad, out);
-        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions" : "pass what changes as a tensor or a .symbolic number";
+        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions"
+                      : "pass what changes as a tensor or a .symbolic number";
     }
-    bool grad = e->grad_mode == dync__tls.grad_enabled_off, dtype = e->default_dtype != dync__tls.default_dtype;
+    bool grad = e->grad_mode == dync__tls.grad_enabled_off,
+         dtype = e->default_dtype != dync__tls.default_dtype;
     bool threads = e->threads != dync__pool_threads();
     if (grad || dtype || threads) {
-        dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "", threads ? "num_threads " : "",
-                       dtype ? "default_dtype " : "");
+        dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "",
+                       threads ? "num_threads " : "", dtype ? "default_dtype " : "");
         return "call it with these settings as they were";
     }
     for (int i = 0; i < e->n_tensors; i++)
-        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
+        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out))
+            return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
     for (int i = 0; e->offsets && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
-            dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
+            dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source,
+                           (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return "pass contiguous tensors";
         }
-    if (e->dynamic && dync__shapes_text(e, c, out)) return "ask less about sizes inside the "
-                                                           "function";
+    if (e->dynamic && dync__shapes_text(e, c, out))
+        return "ask less about sizes inside the "
+               "function";
     if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
-    if (dync__surroundings_reason(e, c, out)) return "keep what it uses from outside as it is, "
-                                                     "or pass it as an argument";
+    if (dync__surroundings_reason(e, c, out))
+        return "keep what it uses from outside as it is, "
+               "or pass it as an argument";
     dync__str_add(out, "the entry was given up");
     return "keep what it uses from outside alive";
 }
@@ -513,10 +594,14 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
         if (g->kind == DYNC_KIND_TENSOR) {
             const dync__tensor_guard *t = &e->tensor[g->n];
             dync__tensor_guard_text(t, out);
-            if (t->same_as >= 0) dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
+            if (t->same_as >= 0)
+                dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
         } else {
-            if (g->free_value) dync__str_addf(out, "%s is %s", g->source, g->kind == DYNC_KIND_FLOAT ? "a float" : "an int");
-            else dync__guard_constant_text(g, out);
+            if (g->free_value)
+                dync__str_addf(out, "%s is %s", g->source,
+                               g->kind == DYNC_KIND_FLOAT ? "a float" : "an int");
+            else
+                dync__guard_constant_text(g, out);
             dync__str_add(out, "\n");
         }
     }
@@ -525,14 +610,19 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);
-        if (f->is_hooks) dync__str_addf(out, "HOOKS of %s: %d\n", f->guard.source, (int)(f->hooks >> 32));
-        else if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
-        else dync__tensor_guard_text(&f->guard, out);
+        if (f->is_hooks)
+            dync__str_addf(out, "HOOKS of %s: %d\n", f->guard.source, (int)(f->hooks >> 32));
+        else if (f->absent)
+            dync__str_addf(out, "%s is None\n", f->guard.source);
+        else
+            dync__tensor_guard_text(&f->guard, out);
     }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
-        dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
+        dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name,
+                       (long long)dync__entry_item(&e->ints, i)->value);
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
-        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", dync__entry_item(&e->modules, i)->module->class_name,
+        dync__str_addf(out, "MODULE_VERSION %s == %llu\n",
+                       dync__entry_item(&e->modules, i)->module->class_name,
                        (unsigned long long)dync__entry_item(&e->modules, i)->version);
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);

@@ -1,9 +1,11 @@
-/* capture/lift.c: numbers that data decide become run-time inputs of a segment. Where the pending graph differs from a segment of this
- * place only in plain operands, a segment is made in which these are inputs; it serves later calls, whatever the numbers. After number.c,
- * before cut.c. Only off the tree (the C function runs in every call and gives the numbers), and only what an earlier call compiled
- * counts: the constants of a loop's turns are segments of their own.
+/* capture/lift.c: numbers that data decide become run-time inputs of a segment. Where the pending
+ * graph differs from a segment of this place only in plain operands, a segment is made in which
+ * these are inputs; it serves later calls, whatever the numbers. After number.c, before cut.c. Only
+ * off the tree (the C function runs in every call and gives the numbers), and only what an earlier
+ * call compiled counts: the constants of a loop's turns are segments of their own.
  *
- * The numbers of a call stand in the environment as those of number.c do, behind everything else that the segment takes. */
+ * The numbers of a call stand in the environment as those of number.c do, behind everything else
+ * that the segment takes. */
 #include "../dync.in.h"
 #include "trace.h"
 
@@ -22,53 +24,71 @@ static bool dync__lift_covers(const dync__segment *s, const dync__lift *differ)
     return true;
 }
 
-/* The segment that serves g as it is; else *differ has the places in which g differs from the newest one that is alike, or none. */
-static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best)
+/* The segment that serves g as it is; else *differ has the places in which g differs from the
+ * newest one that is alike, or none. */
+static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *g, uint64_t site,
+                                      dync__tensor *const *in, dync__lift *best)
 {
     best->n = 0;
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
         dync__lift differ = {.n = 0};
         if (s->site != site || s->grad_mode != !dync__tls.grad_enabled_off) continue;
-        if (!dync__graph_alike(s->lift ? s->lift->form : s->graph, g, &differ) || !dync__segment_fits(s, g->n_inputs, in)) continue;
+        if (!dync__graph_alike(s->lift ? s->lift->form : s->graph, g, &differ) ||
+            !dync__segment_fits(s, g->n_inputs, in))
+            continue;
         if (dync__lift_covers(s, &differ)) return s;
         if (best->n || s->frame >= t->frames_before) continue;
         *best = differ;
         for (int i = 0; s->lift && i < s->lift->n && best->n < DYNC__LIFT_PLACES; i++)
-            if (!dync__lift_has(&differ, &s->lift->place[i])) best->place[best->n++] = s->lift->place[i];
+            if (!dync__lift_has(&differ, &s->lift->place[i]))
+                best->place[best->n++] = s->lift->place[i];
     }
     return NULL;
 }
 
-static dync__arg *dync__lift_arg(const dync__graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
+static dync__arg *dync__lift_arg(const dync__graph *g, const dync__lift_place *p)
+{
+    return &g->node.at[p->node]->args[p->arg];
+}
 
 /* The numbers of g in the environment; *in_env: what the segment takes, the numbers last. */
-static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int **in_env)
+static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const dync__lift *lift,
+                                    const int **in_env)
 {
-    int n = g->n_inputs, *all = dync__arena_alloc(&t->scratch, (size_t)(n + lift->n + 1) * sizeof *all);
+    int n = g->n_inputs,
+        *all = dync__arena_alloc(&t->scratch, (size_t)(n + lift->n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     memcpy(all, *in_env, (size_t)n * sizeof *all);
     for (int i = 0; i < lift->n; i++)
-        if ((all[n + i] = dync__number_enter(t, dync__arg_to_value(dync__lift_arg(g, &lift->place[i])))) < 0) return DYNC_ERR_MEMORY;
+        if ((all[n + i] =
+                 dync__number_enter(t, dync__arg_to_value(dync__lift_arg(g, &lift->place[i])))) < 0)
+            return DYNC_ERR_MEMORY;
     *in_env = all;
     return DYNC_OK;
 }
 
-static dync__node *dync__lift_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
+static dync__node *dync__lift_node(void *user, dync__node *old)
+{
+    return ((dync__node **)user)[old->index];
+}
 
-static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g, const dync__lift_place *p, int env)
+static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g,
+                                    const dync__lift_place *p, int env)
 {
     char name[40];
     dync__format(name, sizeof name, "number%d", env);
     dync__node *n = dync__graph_placeholder(to, name, NULL, NULL);
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
-    n->sym = dync__arena_printf(&to->arena, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+    n->sym = dync__arena_printf(&to->arena, "s%d",
+                                (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
     n->env = env;
     return n->sym ? n : NULL;
 }
 
 /* A copy of g with inputs in the places. NULL: no memory. */
-static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int *in_env)
+static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift,
+                                     const int *in_env)
 {
     dync__graph *to = dync__graph_new(g->name);
     size_t room = (size_t)(g->node.n + 1) * sizeof(dync__node *);
@@ -77,10 +97,14 @@ static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, cons
     for (int i = 0; i < g->node.n && ok; i++) {
         dync__node *old = g->node.at[i];
         dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__lift_node, copy)) copy[i] = dync__graph_output(to, &result);
-        if (copy[i] && old->kind == DYNC__N_PLACEHOLDER && !old->has_info) copy[i]->has_info = false;
+        if (old->kind == DYNC__N_PLACEHOLDER)
+            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
+        else if (old->kind != DYNC__N_OUTPUT)
+            copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
+        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__lift_node, copy))
+            copy[i] = dync__graph_output(to, &result);
+        if (copy[i] && old->kind == DYNC__N_PLACEHOLDER && !old->has_info)
+            copy[i]->has_info = false;
         ok = copy[i] != NULL;
     }
     for (int i = 0; i < lift->n && ok; i++) {
@@ -97,7 +121,8 @@ static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, cons
     return NULL;
 }
 
-static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out)
+static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site,
+                                      dync__lift *lift, const int *in_env, dync__segment **out)
 {
     dync__graph *to = dync__lift_graph(t, g, lift, in_env);
     dync__lift *kept = to ? dync__alloc(sizeof *kept) : NULL;
@@ -111,14 +136,17 @@ static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t 
     for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
     *kept = *lift;
     kept->form = dync__graph_ref(g);
-    *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in, kept);
+    *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in,
+                                 kept);
     dync__room_end(in, few, n, sizeof *in);
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
 }
 
-/* *out: the segment that serves g with some of its numbers as inputs, made now or earlier, and *in_env what it takes; NULL: none can. in: of
- * g's inputs. */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out)
+/* *out: the segment that serves g with some of its numbers as inputs, made now or earlier, and
+ * *in_env what it takes; NULL: none can. in: of g's inputs. */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_t site,
+                                        dync__tensor *const *in, const int **in_env,
+                                        dync__segment **out)
 {
     dync__lift lift;
     *out = dync__lift_find(t, g, site, in, &lift);

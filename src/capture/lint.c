@@ -5,34 +5,39 @@
  *
  * The first trace is the real one and fills a tape: operators with constants, constant tensors,
  * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
- * says, and its rows are compared with the tape's. A function with an opaque break must not run twice
- * for one call: it is traced again by the next call that its entry serves, and that trace is compared,
- * up to the first break, after which values decide. */
+ * says, and its rows are compared with the tape's. A function with an opaque break must not run
+ * twice for one call: it is traced again by the next call that its entry serves, and that trace is
+ * compared, up to the first break, after which values decide. */
 #include "../dync.in.h"
 #include "trace.h"
 
 /* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
  * argument) or "@7" (the one with id 7). */
-enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2, DYNC__LINT_RESULT = -3, DYNC__LINT_BREAK = -4 };
+enum {
+    DYNC__LINT_BRANCH = -1,
+    DYNC__LINT_CONSTANT = -2,
+    DYNC__LINT_RESULT = -3,
+    DYNC__LINT_BREAK = -4
+};
 typedef struct dync__lint_row {
-    int op;                             /* of the table, or one of the above */
+    int op; /* of the table, or one of the above */
     dync_loc at;
     int nargs;
     const char *arg[DYNC__MAX_ARGS];
-    int64_t outcome;                    /* of a branch */
-    uint64_t data;                      /* hash of a constant's elements */
+    int64_t outcome; /* of a branch */
+    uint64_t data;   /* hash of a constant's elements */
 } dync__lint_row;
 
 struct dync__lint {
     dync__arena arena;
-    const dync__cache_entry *entry;     /* whose trace is on tape, then the scratch one */
+    const dync__cache_entry *entry; /* whose trace is on tape, then the scratch one */
     DYNC__VEC(dync__lint_row) row;
-    dync__map made;                     /* id of a fake -> row * DYNC__MAX_OUT + output */
-    int at;                             /* row that the second trace comes to */
+    dync__map made; /* id of a fake -> row * DYNC__MAX_OUT + output */
+    int at;         /* row that the second trace comes to */
     bool second, told, failed;
-    bool taped;                         /* the trace began again under the tape (step.c) */
-    bool over;                          /* the first break has been passed: no more rows */
-    bool salted;                        /* the second trace's symbolic sizes are other tokens */
+    bool taped;  /* the trace began again under the tape (step.c) */
+    bool over;   /* the first break has been passed: no more rows */
+    bool salted; /* the second trace's symbolic sizes are other tokens */
     struct dync__lint *outer;
 };
 static int32_t dync__lint_switch;
@@ -56,7 +61,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        dync__str_addf(s, "@L%d", (int)x->node_output);       /* an argument: another tensor in the next call */
+        dync__str_addf(s, "@L%d",
+                       (int)x->node_output); /* an argument: another tensor in the next call */
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
@@ -88,8 +94,10 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
     case DYNC__A_INT:
-        if (dync__symtab_find(t->syms, a->as.i)) dync__symtab_text(t->syms, a->as.i, false, s);
-        else dync__str_addf(s, "%lld", (long long)a->as.i);
+        if (dync__symtab_find(t->syms, a->as.i))
+            dync__symtab_text(t->syms, a->as.i, false, s);
+        else
+            dync__str_addf(s, "%lld", (long long)a->as.i);
         break;
     case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
     case DYNC__A_FLOAT: dync__lint_number(t, dync__sf_bits(a->as.f), s); break;
@@ -175,8 +183,10 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
 
 static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
 {
-    if (l->second) dync__lint_compare(l, r);
-    else if (!dync__vec_push(&l->row, *r)) l->failed = true;
+    if (l->second)
+        dync__lint_compare(l, r);
+    else if (!dync__vec_push(&l->row, *r))
+        l->failed = true;
 }
 
 /* The number of the row just added. */
@@ -224,8 +234,10 @@ DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
     if (!l) return;
     const dync__lint_row *was = l->second && l->at < l->row.n ? &l->row.at[l->at] : NULL;
     /* other data, another way: no comparison */
-    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome) l->over = true;
-    else dync__lint_add(l, &r);
+    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome)
+        l->over = true;
+    else
+        dync__lint_add(l, &r);
 }
 
 /* In the second trace: the outcome on tape. */
@@ -241,7 +253,8 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
     return true;
 }
 
-/* At an opaque break. In a second trace that runs nothing there is none to come to, unless the function went another way: true. */
+/* At an opaque break. In a second trace that runs nothing there is none to come to, unless the
+ * function went another way: true. */
 DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
 {
     dync__lint *l = dync__lint_of(t);
@@ -292,8 +305,10 @@ DYNC__FN void dync__lint_result(const dync__tracer *t, const dync_value *result)
     dync__lint_value(result, &s);
     r.arg[0] = s.failed ? NULL : dync__arena_strdup(&l->arena, dync__str_get(&s));
     dync__str_free(&s);
-    if (r.arg[0]) dync__lint_add(l, &r);
-    else l->failed = true;
+    if (r.arg[0])
+        dync__lint_add(l, &r);
+    else
+        l->failed = true;
 }
 
 /* The trace begins again, under the tape. */
@@ -332,7 +347,8 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
         dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
         if (!t.stopped) dync__lint_result(&t, &r);
-        if (l->at < l->row.n && !l->failed && !l->over) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
+        if (l->at < l->row.n && !l->failed && !l->over)
+            dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(&t);
     dync_scope_end(&scope);
@@ -348,14 +364,15 @@ DYNC__FN void dync__lint_free(dync__lint *l)
 }
 
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call,
-                             dync_status status)
+DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
+                             const dync__callargs *call, dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed && !e->effects;
+    bool grad_off = dync__tls.grad_enabled_off,
+         again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync__lint_now = l->outer;
-    if (again && e->open) {              /* the next call compares */
+    if (again && e->open) { /* the next call compares */
         l->second = true;
         l->over = false;
         dync__map_free(&l->made);
@@ -368,7 +385,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
         dync__lint *outer = dync__lint_now;
         dync__lint_now = l;
         dync__tls.grad_enabled_off = !e->grad_mode;
-        scratch->dynamic = e->dynamic;                /* the same sizes are symbolic */
+        scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
         dync__constants_free(scratch);
         dync__shapes_free(scratch);
@@ -383,13 +400,14 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
     dync__lint_free(l);
 }
 
-/* Around the trace of a call that an open entry serves: the first one is compared with the tape. NULL: nothing to compare. */
+/* Around the trace of a call that an open entry serves: the first one is compared with the tape.
+ * NULL: nothing to compare. */
 DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *e)
 {
     dync__lint *l = DYNC__ATOMIC_PEEK(&e->lint);
     if (DYNC__LIKELY(!l) || l->at || l->told) return NULL;
     int32_t idle = 0;
-    if (!DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return NULL;       /* once, by one thread */
+    if (!DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return NULL; /* once, by one thread */
     l->outer = dync__lint_now;
     dync__lint_now = l;
     return l;

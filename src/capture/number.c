@@ -1,20 +1,23 @@
-/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_* makes of them. After trace.c, before cut.c.
+/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_*
+ * makes of them. After trace.c, before cut.c.
  *
- * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as a 0-dim tensor of int64 or float64 that
- * is marked as a number, in graphs as a node without type: an operator that takes it as a scalar operand has its node as an argument and is
- * inferred with the number it is in this call. Anything else that asks for the plain number specialises: the number is guarded by value. */
+ * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as
+ * a 0-dim tensor of int64 or float64 that is marked as a number, in graphs as a node without type:
+ * an operator that takes it as a scalar operand has its node as an argument and is inferred with
+ * the number it is in this call. Anything else that asks for the plain number specialises: the
+ * number is guarded by value. */
 #include "../dync.in.h"
 #include "trace.h"
 #include "../graph/text.h"
 
 struct dync__number {
-    dync__tensor *fake;                  /* owned while the trace is open */
-    dync_value plain;                    /* what it is in this call */
-    const char *text;                    /* "s1 + 1" */
-    const char *source;                  /* of an input */
-    bool sum;                            /* its text needs brackets in a product */
-    struct dync__number *of[2];          /* what it was computed from */
-    int arg;                             /* an argument: which; a cell: -1; computed: -2 */
+    dync__tensor *fake;         /* owned while the trace is open */
+    dync_value plain;           /* what it is in this call */
+    const char *text;           /* "s1 + 1" */
+    const char *source;         /* of an input */
+    bool sum;                   /* its text needs brackets in a product */
+    struct dync__number *of[2]; /* what it was computed from */
+    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
     dync_cell *cell;
 };
 
@@ -25,8 +28,10 @@ DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
     bool is_float = v.kind == DYNC_KIND_FLOAT;
     dync__tensor *t = dync__tensor_empty(is_float ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
     if (!t) return NULL;
-    if (is_float) memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
-    else memcpy(t->storage->data, &v.as.i, sizeof v.as.i);
+    if (is_float)
+        memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
+    else
+        memcpy(t->storage->data, &v.as.i, sizeof v.as.i);
     t->flags |= DYNC__T_NUMBER;
     return t;
 }
@@ -34,7 +39,8 @@ DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 DYNC__FN dync_value dync__number_value(const dync__tensor *t)
 {
     const void *p = dync__tensor_data(t);
-    return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64)) : dync_v_int(dync__load_i64(p, DYNC_I64));
+    return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64))
+                                : dync_v_int(dync__load_i64(p, DYNC_I64));
 }
 
 /* Is argument i of the function named in .symbolic? */
@@ -48,8 +54,10 @@ DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
         p += strspn(p, " ,");
         n = strcspn(p, " ,");
         own = p;
-        if (!n) p = NULL;
-        else if (k < i) p += n;
+        if (!n)
+            p = NULL;
+        else if (k < i)
+            p += n;
     }
     if (!p) {
         n = (size_t)dync__format(name, sizeof name, "arg%d", i);
@@ -81,15 +89,18 @@ static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const c
 static dync__tensor *dync__number_fake(dync_value plain)
 {
     dync__layout lay = {.ndim = 0};
-    dync__tensor *fake = dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
+    dync__tensor *fake =
+        dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
     if (fake) fake->flags |= DYNC__T_NUMBER;
     return fake;
 }
 
 /* An input: it enters the environment. real is what stands there, taken over. */
-static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync__tensor *real, const char *source)
+static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync__tensor *real,
+                                        const char *source)
 {
-    const char *text = dync__arena_printf(&t->scratch, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+    const char *text = dync__arena_printf(&t->scratch, "s%d",
+                                          (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
     dync__number *x = dync__number_new(t, plain, text);
     int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
     dync__unref(real);
@@ -129,14 +140,16 @@ DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *s
     return x ? x->fake : NULL;
 }
 
-/* After the tensors: the arguments that are symbolic numbers, each in its place of the environment. */
+/* After the tensors: the arguments that are symbolic numbers, each in its place of the environment.
+ */
 DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 {
     const dync__cache_entry *e = t->entry;
     for (int k = 0; k < e->n_numbers; k++) {
         int i = e->number_arg[k];
         const char *source = e->item[e->number_item[k]].source;
-        dync__number *x = dync__number_input(t, t->call->args[i], dync__number_tensor(t->call->args[i]), source);
+        dync__number *x =
+            dync__number_input(t, t->call->args[i], dync__number_tensor(t->call->args[i]), source);
         if (!x) return DYNC_ERR_MEMORY;
         x->arg = k;
     }
@@ -147,7 +160,10 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
 {
     const dync__cache_entry *e = t->entry;
-    dync__number *x = dync__number_new(t, t->call->args[e->number_arg[k]], dync__arena_printf(&t->scratch, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
+    dync__number *x = dync__number_new(
+        t, t->call->args[e->number_arg[k]],
+        dync__arena_printf(&t->scratch, "s%d",
+                           (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
     if (!x) return false;
     x->source = e->item[e->number_item[k]].source;
     x->arg = k;
@@ -174,7 +190,8 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
     return false;
 }
 
-DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell)
+DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell)
 {
     for (int i = 0; i < t->number.n; i++)
         if (t->number.at[i]->fake == fake) {
@@ -194,7 +211,9 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
         if (x->of[i]) dync__number_fix(t, x->of[i]);
     if (x->arg >= 0) {
         dync__guard_item *g = &e->item[e->number_item[x->arg]];
-        bool same = g->kind == DYNC_KIND_FLOAT ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0 : g->as.i == x->plain.as.i;
+        bool same = g->kind == DYNC_KIND_FLOAT
+                        ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0
+                        : g->as.i == x->plain.as.i;
         /* it has served other values on other ways */
         if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);
         if (t->at) DYNC__ATOMIC_STORE(&g->free_value, false);
@@ -227,9 +246,12 @@ DYNC__FN bool dync__number_place(int op, int arg)
     const dync__op_row *row = dync__op_info(op);
     dync__param param;
     bool pointwise = row->cls == DYNC__POINTWISE ||
-                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 && dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
-    bool value = dync__schema_param(row->schema, arg, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-    return pointwise && value && op != DYNC__OP_pow && (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
+                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 &&
+                      dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
+    bool value = dync__schema_param(row->schema, arg, &param) &&
+                 (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
+    return pointwise && value && op != DYNC__OP_pow &&
+           (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
 }
 
 /* A plain number of this call enters the environment. Its place, -1: no memory. */
@@ -241,7 +263,8 @@ DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
     return env;
 }
 
-/* Under the tape a symbol is the 0-dim tensor that it is in the environment, for rules to save: where that is the same operator. */
+/* Under the tape a symbol is the 0-dim tensor that it is in the environment, for rules to save:
+ * where that is the same operator. */
 static bool dync__number_as_tensor(const dync__opcall *c, int i)
 {
     static const int ops[] = {DYNC__OP_add, DYNC__OP_sub, DYNC__OP_mul, DYNC__OP_div};
@@ -249,31 +272,42 @@ static bool dync__number_as_tensor(const dync__opcall *c, int i)
     bool may = false;
     for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
     const dync__arg *other = &c->args[i ? 0 : 1];
-    return may && i < 2 && other->kind == DYNC__A_TENSOR && !(other->as.t->flags & DYNC__T_NUMBER) && dync__dtype_info(other->as.t->dtype)->kind == 'f';
+    return may && i < 2 && other->kind == DYNC__A_TENSOR &&
+           !(other->as.t->flags & DYNC__T_NUMBER) &&
+           dync__dtype_info(other->as.t->dtype)->kind == 'f';
 }
 
-/* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
+/* Symbols among the arguments become the numbers they are; number[i] is set where the operator may
+ * take the node instead. */
 DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
 {
     for (int i = 0; i < c->nargs; i++) {
-        dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
+        dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p)
+                                                         : NULL;
         number[i] = NULL;
         if (!x) continue;
         bool tensor = t->taped && dync__number_as_tensor(c, i);
-        if (!t->taped && dync__number_place(c->op, i)) number[i] = x;
-        else if (!tensor) dync__number_fix(t, x);
+        if (!t->taped && dync__number_place(c->op, i))
+            number[i] = x;
+        else if (!tensor)
+            dync__number_fix(t, x);
         c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
 }
 
-DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
+DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x)
+{
+    return dync__tracer_node(t, x->fake);
+}
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
-static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product)
+static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v,
+                                             bool product)
 {
     char text[40];
     if (x) return product && x->sum ? dync__arena_printf(&t->scratch, "(%s)", x->text) : x->text;
-    if (v.kind != DYNC_KIND_FLOAT) return dync__arena_printf(&t->scratch, "%lld", (long long)dync_as_int(v));
+    if (v.kind != DYNC_KIND_FLOAT)
+        return dync__arena_printf(&t->scratch, "%lld", (long long)dync_as_int(v));
     dync__double_text(v.as.f, text, sizeof text);
     return dync__arena_strdup(&t->scratch, text);
 }
@@ -283,26 +317,42 @@ static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_val
     return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
 }
 
-/* True: traced, *result is the symbol of the sum, difference, product or quotient. op: of the operator table; plain: what it is now. */
-DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result)
+/* True: traced, *result is the symbol of the sum, difference, product or quotient. op: of the
+ * operator table; plain: what it is now. */
+DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
+                                 dync_value (*compute)(int op, dync_value, dync_value),
+                                 dync_value *result)
 {
     dync__tracer *t = dync__tracer_current();
-    dync__number *x = a.kind == DYNC_KIND_SYM ? dync__number_find(t, a.as.p) : NULL, *y = b.kind == DYNC_KIND_SYM ? dync__number_find(t, b.as.p) : NULL;
+    dync__number *x = a.kind == DYNC_KIND_SYM ? dync__number_find(t, a.as.p) : NULL,
+                 *y = b.kind == DYNC_KIND_SYM ? dync__number_find(t, b.as.p) : NULL;
     *result = DYNC_NONE;
     if ((a.kind == DYNC_KIND_SYM && !x) || (b.kind == DYNC_KIND_SYM && !y))
-        return dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to"), true;
+        return dync__fail(
+                   DYNC_ERR_VALUE,
+                   "a symbolic number was used outside the traced function that it belongs to"),
+               true;
     dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
     if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
     bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
-    const char *left = dync__number_operand_text(t, x, a, product), *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
-    const char *sign = op == DYNC__OP_add ? " + " : op == DYNC__OP_sub ? " - " : op == DYNC__OP_mul ? "*" : "//";
-    if (op == DYNC__OP_mul && x && !y) {              /* as sympy has it: 2*s0 */
+    const char *left = dync__number_operand_text(t, x, a, product),
+               *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
+    const char *sign = op == DYNC__OP_add   ? " + "
+                       : op == DYNC__OP_sub ? " - "
+                       : op == DYNC__OP_mul ? "*"
+                                            : "//";
+    if (op == DYNC__OP_mul && x && !y) { /* as sympy has it: 2*s0 */
         const char *hold = left;
         left = right;
         right = hold;
     }
-    dync__number *z = left && right ? dync__number_new(t, plain, dync__arena_printf(&t->scratch, op == DYNC__OP_floor_divide ? "(%s%s%s)" : "%s%s%s", left, sign, right))
-                                    : NULL;
+    dync__number *z =
+        left && right
+            ? dync__number_new(t, plain,
+                               dync__arena_printf(
+                                   &t->scratch, op == DYNC__OP_floor_divide ? "(%s%s%s)" : "%s%s%s",
+                                   left, sign, right))
+            : NULL;
     if (!z || !dync__tracer_graph(t)) return true;
     z->sum = op == DYNC__OP_add || op == DYNC__OP_sub;
     z->of[0] = x;
@@ -337,12 +387,14 @@ static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
     return NULL;
 }
 
-/* The cell's value of this call enters the trace; on a replayed way it is what the run so far found there. */
+/* The cell's value of this call enters the trace; on a replayed way it is what the run so far found
+ * there. */
 static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now)
 {
     dync__cache_entry *e = t->entry;
     int env = t->real.n;
-    bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] && (t->path_env[env]->flags & DYNC__T_NUMBER);
+    bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] &&
+                    (t->path_env[env]->flags & DYNC__T_NUMBER);
     dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
     if (plain.kind == DYNC_KIND_BOOL) plain = dync_v_int(plain.as.b);
     dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
@@ -386,10 +438,14 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
     dync_cell *handle = dync__cell_handle(cell);
     dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
-    if (known) known->value = v;
-    else if (!dync__vec_push(&t->cell, now)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
-    if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    if (known)
+        known->value = v;
+    else if (!dync__vec_push(&t->cell, now))
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    dync__effect e = {
+        .kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
+    if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK)
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return true;
 }
 
@@ -401,18 +457,21 @@ DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
         if (!cell) return false;
         const dync_value *v = &cell->value;
         if ((uint8_t)v->kind != g->kind) return false;
-        if (DYNC__ATOMIC_PEEK(&g->fixed) && (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
-                                                                        : dync_as_int(*v) != dync_as_int(g->value)))
+        if (DYNC__ATOMIC_PEEK(&g->fixed) &&
+            (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
+                                        : dync_as_int(*v) != dync_as_int(g->value)))
             return false;
     }
     return true;
 }
 
 /* Cells that enter at a node of the tree. */
-DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n, dync__tensor **env)
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n,
+                                       dync__tensor **env)
 {
     for (int i = 0; i < n->cell.n; i++) {
-        const dync__cell *cell = dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
+        const dync__cell *cell =
+            dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
         if (!cell) return DYNC_ERR_VALUE;
         dync_value v = cell->value;
         if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
@@ -424,4 +483,7 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
     return DYNC_OK;
 }
 
-DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise); }
+DYNC__FN void dync__numbers_install(void)
+{
+    DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise);
+}

@@ -1,13 +1,19 @@
-/* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one segment with one tensor; for these what a
- * call has to do is prepared when the entry is made: guards as packed words compared in one pass, the place of each input, the code. After
- * segment.c, before cache.c, whose general way does the same and serves whatever is refused here: a false means only "not this way". */
+/* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one
+ * segment with one tensor; for these what a call has to do is prepared when the entry is made:
+ * guards as packed words compared in one pass, the place of each input, the code. After segment.c,
+ * before cache.c, whose general way does the same and serves whatever is refused here: a false
+ * means only "not this way". */
 #include "../dync.in.h"
 #include "capture.h"
 
-/* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by side, and the rank. */
+/* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by
+ * side, and the rank. */
 DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t)
 {
-    const struct { uint8_t dtype, flags; uint16_t device; } which = {0xff, DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE, 0xffff};
+    const struct {
+        uint8_t dtype, flags;
+        uint16_t device;
+    } which = {0xff, DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE, 0xffff};
     uint32_t word, mask;
     memcpy(&word, (const char *)t + offsetof(dync__tensor, dtype), sizeof word);
     memcpy(&mask, &which, sizeof mask);
@@ -21,7 +27,8 @@ static int64_t *dync__quick_words(dync__cache_entry *e)
     int64_t *words = dync__arena_alloc(&e->arena, (n + 1) * sizeof *words), *w = words;
     for (int i = 0; words && i < e->n_tensors; i++) {
         const dync__tensor_guard *g = &e->tensor[i];
-        dync__tensor like = {.dtype = (uint8_t)g->dtype, .device = (uint16_t)g->device, .lay = {.ndim = g->ndim}};
+        dync__tensor like = {
+            .dtype = (uint8_t)g->dtype, .device = (uint16_t)g->device, .lay = {.ndim = g->ndim}};
         if (g->requires_grad) like.flags = DYNC__T_REQUIRES_GRAD;
         *w++ = dync__quick_head(&like);
         memcpy(w, g->dims, 2 * (size_t)g->ndim * sizeof *w);
@@ -34,20 +41,25 @@ static int64_t *dync__quick_words(dync__cache_entry *e)
 static int dync__quick_result(const dync__cache_entry *e, const dync__segref *ref)
 {
     for (int i = 0; i < ref->seg->n_out; i++)
-        if (e->root->result.kind == DYNC_KIND_TENSOR && ref->out_env[i] == e->root->result.n) return ref->seg->n_out == 1 ? i : -1;
+        if (e->root->result.kind == DYNC_KIND_TENSOR && ref->out_env[i] == e->root->result.n)
+            return ref->seg->n_out == 1 ? i : -1;
     return -1;
 }
 
 DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
 {
     const dync__tnode *n = e->root;
-    if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
-        !n || n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n || n->grad_mode_after >= 0)
+    if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n ||
+        e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS || !n ||
+        n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n ||
+        n->grad_mode_after >= 0)
         return;
     const dync__segref *ref = &n->seg.at[0];
-    if (ref->seg->code.run != dync__raw_run || ref->seg->n_in > DYNC__QUICK_TENSORS || dync__quick_result(e, ref) < 0) return;
+    if (ref->seg->code.run != dync__raw_run || ref->seg->n_in > DYNC__QUICK_TENSORS ||
+        dync__quick_result(e, ref) < 0)
+        return;
     dync__quick *q = dync__arena_alloc(&e->arena, sizeof *q);
-    if (!q || !(q->words = dync__quick_words(e))) return;        /* the general way does */
+    if (!q || !(q->words = dync__quick_words(e))) return; /* the general way does */
     q->raw = &((const dync__raw_state *)ref->seg->code.state)->raw;
     q->n_in = ref->seg->n_in;
     q->grad_mode = ref->seg->grad_mode;
@@ -64,7 +76,8 @@ DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
-/* True: surely n different tensors. Their slots are small numbers, so that a few hundred bits rarely see two as one. */
+/* True: surely n different tensors. Their slots are small numbers, so that a few hundred bits
+ * rarely see two as one. */
 static bool dync__quick_distinct(dync__tensor *const *t, int n)
 {
     if (n <= 4) {
@@ -91,12 +104,17 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n)
     return true;
 }
 
-static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_value *args, dync__tensor **t)
+static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_value *args,
+                              dync__tensor **t)
 {
     const int64_t *w = e->quick->words;
-    if (nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off || e->default_dtype != dync__tls.default_dtype) return false;
+    if (nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
+        e->default_dtype != dync__tls.default_dtype)
+        return false;
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind != DYNC_KIND_TENSOR || !(t[i] = dync__peek(args[i].as.t)) || dync__quick_head(t[i]) != *w++) return false;
+        if (args[i].kind != DYNC_KIND_TENSOR || !(t[i] = dync__peek(args[i].as.t)) ||
+            dync__quick_head(t[i]) != *w++)
+            return false;
         const dync__layout *lay = &t[i]->lay;
         for (int d = 0; d < lay->ndim; d++)
             if (lay->shape[d] != w[d] || lay->stride[d] != w[lay->ndim + d]) return false;
@@ -115,7 +133,8 @@ static dync__tensor *dync__quick_target(const dync_value *into, dync__tensor *co
     return x;
 }
 
-DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync_value *args, const dync_value *into, dync_value *result)
+DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync_value *args,
+                               const dync_value *into, dync_value *result)
 {
     const dync__quick *q = e->quick;
     dync__tensor *t[DYNC__QUICK_TENSORS], *in[DYNC__QUICK_TENSORS], *out = NULL;
@@ -125,11 +144,13 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync
     for (int i = 0; i < q->n_in; i++) in[i] = t[q->in[i]];
     dync__tls.grad_enabled_off = !q->grad_mode;
     dync__tensor *target = into && q->raw->run_into ? dync__quick_target(into, t, nargs) : NULL;
-    dync_status status = target ? q->raw->run_into(q->raw->state, q->n_in, in, 1, &out, &target) : q->raw->run(q->raw->state, q->n_in, in, 1, &out);
+    dync_status status = target ? q->raw->run_into(q->raw->state, q->n_in, in, 1, &out, &target)
+                                : q->raw->run(q->raw->state, q->n_in, in, 1, &out);
     dync__tls.grad_enabled_off = !e->grad_mode;
-    if (DYNC__LIKELY(status == DYNC_OK && out && (errors == dync__tls.error_count || dync_error() == DYNC_OK))) {
+    if (DYNC__LIKELY(status == DYNC_OK && out &&
+                     (errors == dync__tls.error_count || dync_error() == DYNC_OK))) {
         *result = dync_v_tensor(out == target ? dync__handle(out) : dync__give(out));
-        if (out == target) dync__unref(out);              /* the caller's own */
+        if (out == target) dync__unref(out); /* the caller's own */
         return true;
     }
     dync__unref(out);
@@ -142,5 +163,6 @@ DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__t
 {
     const char *p = a->storage->data, *q = b->storage->data;
     if (!p || !q) return false;
-    return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes && (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
+    return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes &&
+           (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
 }

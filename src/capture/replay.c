@@ -1,12 +1,14 @@
-/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call, and as long as it does what an earlier
- * call did, its operators are only compared, its cuts run the segments that they ran then, and the handles it gets are those of the
- * script's fakes. At the first difference the call becomes a trace from there (dync__replay_leave): never a wrong result. After script.c,
- * before intercept.c. */
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every
+ * call, and as long as it does what an earlier call did, its operators are only compared, its cuts
+ * run the segments that they ran then, and the handles it gets are those of the script's fakes. At
+ * the first difference the call becomes a trace from there (dync__replay_leave): never a wrong
+ * result. After script.c, before intercept.c. */
 #include "../dync.in.h"
 #include "script.h"
 
 /* ---- handing out ----------------------------------------------------------------------------- */
-/* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
+/* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has
+ * kept it from an earlier call. */
 DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 {
     dync__tensor *x = v->fake;
@@ -17,7 +19,8 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
     return x;
 }
 
-/* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was to read it. */
+/* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was
+ * to read it. */
 DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
@@ -28,7 +31,8 @@ DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 static bool dync__replay_room(dync__tracer *t, int n)
 {
     n += t->real.n;
-    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) && dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
+    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) &&
+           dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
 }
 
 /* A tensor that the call has met. */
@@ -42,8 +46,10 @@ static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor
     t->origin.at[t->origin.n++] = (dync__origin){0};
 }
 
-/* What a segment made (taken over). A fake learns its place only where something is to read the value. */
-static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p, dync__tensor *const *out)
+/* What a segment made (taken over). A fake learns its place only where something is to read the
+ * value. */
+static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
+                                   dync__tensor *const *out)
 {
     int env = t->real.n;
     size_t n = (size_t)p->n_out;
@@ -64,9 +70,11 @@ static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
     for (int i = 0; i < t->call->n_tensors; i++) {
         if (e->tensor[i].same_as >= 0) continue;
         const dync__tensor *fake = s->value.at[n++].fake;
-        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1) return false;
+        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1)
+            return false;
         /* written by anybody at any time */
-        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return false;
+        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes)
+            return false;
     }
     return true;
 }
@@ -75,34 +83,39 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
 {
     int32_t idle = 0;
     if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
-    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s)) return true;
+    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s))
+        return true;
     dync__symtab_free(t->syms);
     t->syms = dync__tls.syms = NULL;
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
 
-#define DYNC__REPLAY_SWAP(a, b)                                    \
-    do {                                                           \
-        memcpy(&(a), &(b), sizeof (a));                            \
-        memset(&(b), 0, sizeof (b));                               \
+#define DYNC__REPLAY_SWAP(a, b)        \
+    do {                               \
+        memcpy(&(a), &(b), sizeof(a)); \
+        memset(&(b), 0, sizeof(b));    \
     } while (0)
 
-/* The most frequent case of dync__replay_call before anything is opened: the next event is this very operator on the script's own fakes and
- * the same numbers. */
-static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at)
+/* The most frequent case of dync__replay_call before anything is opened: the next event is this
+ * very operator on the script's own fakes and the same numbers. */
+static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
+                                       const dync__arg *args, const dync_loc *at)
 {
     dync__tracer *t = self->state;
     dync__script *s = t->script;
     int32_t i = dync__script_first(s);
     const dync__script_event *e = i < 0 ? NULL : &s->event.at[i];
-    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free || e->mode != dync__script_mode() || e->n_args != nargs ||
-        t->stopped || s->waiting.n == s->waiting.cap)
+    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free ||
+        e->mode != dync__script_mode() || e->n_args != nargs || t->stopped ||
+        s->waiting.n == s->waiting.cap)
         return NULL;
     for (int k = 0; k < nargs; k++) {
         const dync__arg *want = &e->args[k], *got = &args[k];
-        bool same = got->kind == DYNC__A_HANDLE ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
-                                                : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i && got->kind != DYNC__A_TENSOR;
+        bool same = got->kind == DYNC__A_HANDLE
+                        ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
+                        : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i &&
+                              got->kind != DYNC__A_TENSOR;
         if (!same) return NULL;
     }
     dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
@@ -149,7 +162,8 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
         dync__replay_place(t, t->call->tensor[i], v->fake);
     }
     for (int k = 0; k < e->n_numbers; k++) {
-        dync__tensor *fake = s->value.at[t->real.n].fake, *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
+        dync__tensor *fake = s->value.at[t->real.n].fake,
+                     *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
         bool again = real && dync__number_again(t, k, fake);
         if (again) dync__replay_place(t, real, fake);
         dync__unref(real);
@@ -174,11 +188,16 @@ DYNC__FN void dync__replay_end(dync__tracer *t)
 }
 
 /* ---- leaving --------------------------------------------------------------------------------- */
-/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace. */
+/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace.
+ */
 static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
 {
     dync__script *s = t->script;
-    dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
+    dync__opcall c = {.row = dync__op_info(e->op),
+                      .op = e->op,
+                      .nargs = e->n_args,
+                      .nout = e->n_out,
+                      .at = e->at};
     bool made = c.row->cls != DYNC__INPLACE;
     dync__arg args[DYNC__MAX_ARGS];
     dync__number *operand[DYNC__MAX_ARGS];
@@ -207,7 +226,7 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     bool grad_off = dync__tls.grad_enabled_off;
     dync_loc at = t->last_at;
     dync_status status = t->status;
-    t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
+    t->scripted = DYNC__SCRIPT_STOPPED; /* what is recorded again is no new way */
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
@@ -220,27 +239,34 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
-        if (e->kind == DYNC__EV_OP) status = dync__replay_again(t, e);
-        else dync__tracer_grad_mode(t, e->mode != 0);
+        if (e->kind == DYNC__EV_OP)
+            status = dync__replay_again(t, e);
+        else
+            dync__tracer_grad_mode(t, e->mode != 0);
     }
     dync__tls.grad_enabled_off = grad_off;
     t->last_at = at;
-    if (status != DYNC_OK) dync__tracer_fail(t, status);
-    else t->scripted = DYNC__SCRIPT_RECORDS;
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        t->scripted = DYNC__SCRIPT_RECORDS;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
-DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got);
-static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want,
+                                    const dync__arg *got);
+static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want,
+                                              const dync__arg *got)
 {
     switch ((dync__arg_kind)want->kind) {
     /* a tensor from elsewhere that the call has met */
     case DYNC__A_TENSOR: {
-        if (got->as.t == want->as.t) return true;    /* where a pointer is no whole word */
+        if (got->as.t == want->as.t) return true; /* where a pointer is no whole word */
         int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
         return env >= 0 && t->real.at[env] == got->as.t;
     }
-    case DYNC__A_DIMS: return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
+    case DYNC__A_DIMS:
+        return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
     case DYNC__A_STR: return strcmp(want->as.s, got->as.s) == 0;
     case DYNC__A_LIST:
         for (int i = 0; i < want->n; i++)
@@ -253,7 +279,8 @@ static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync_
 }
 
 /* Most are the same word: a fake, a number. What is copied into the script has another address. */
-DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want,
+                                    const dync__arg *got)
 {
     if (want->kind != got->kind || want->n != got->n) return false;
     return want->as.i == got->as.i || dync__replay_alike(t, want, got);
@@ -265,7 +292,8 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
     uint8_t mode = dync__script_mode();
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
-        bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode && e->n_args == c->nargs;
+        bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode &&
+                    e->n_args == c->nargs;
         for (int i = 0; same && i < c->nargs; i++) {
             bool any = (e->free >> i & 1) && e->args[i].kind == c->args[i].kind;
             same = any || dync__replay_same(t, &e->args[i], &c->args[i]);
@@ -285,7 +313,8 @@ DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real
         if (t->real.at[i] == real) return -1;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
-        if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real)) continue;
+        if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real))
+            continue;
         const dync__kept_value *v = &s->value.at[e->value];
         if (DYNC__ATOMIC_PEEK(&v->fake->refs) != 1 || !dync__replay_room(t, 1)) return -1;
         if ((real->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return -1;
@@ -315,7 +344,8 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
 static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
 {
     int env = dync__replay_env(t, x);
-    return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 || !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
+    return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 ||
+           !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
 }
 
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
@@ -334,7 +364,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
             dync__unref(c->out[i]);
             c->out[i] = NULL;
         }
-        t->script->broken = true;                     /* its fakes are in use elsewhere */
+        t->script->broken = true; /* its fakes are in use elsewhere */
         return false;
     }
     return true;
@@ -349,7 +379,8 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     if (at < 0 && dync__replay_adopt(t, c->nargs, c->args)) at = dync__replay_find_op(t, c);
     if (DYNC__LIKELY(at >= 0)) {
         const dync__script_event *e = &s->event.at[at];
-        if ((s->waiting.n < s->waiting.cap || dync__vec_reserve(&s->waiting, s->waiting.n + 1)) && dync__replay_outputs(t, e, c)) {
+        if ((s->waiting.n < s->waiting.cap || dync__vec_reserve(&s->waiting, s->waiting.n + 1)) &&
+            dync__replay_outputs(t, e, c)) {
             if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
             s->waiting.at[s->waiting.n++] = at;
             s->at = at;
@@ -370,7 +401,8 @@ DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
-        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on) continue;
+        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on)
+            continue;
         bool grad_off = dync__tls.grad_enabled_off, first = s->waiting.n == 0;
         if (!dync__vec_push(&s->waiting, at)) return false;
         if (first) s->grad_off = grad_off;
@@ -388,7 +420,8 @@ DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         if (e->kind != (name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END)) continue;
-        if (name_or_null && (e->at.line != loc.line || strcmp(e->name, name_or_null) != 0)) continue;
+        if (name_or_null && (e->at.line != loc.line || strcmp(e->name, name_or_null) != 0))
+            continue;
         s->at = at;
         return true;
     }
@@ -396,7 +429,10 @@ DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
-static bool dync__replay_texts(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+static bool dync__replay_texts(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
 
 /* Is what the record dropped gone in this call too? */
 static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut)
@@ -412,7 +448,8 @@ static dync_status dync__replay_numbers(dync__tracer *t, const dync__cut_part *p
     dync__script *s = t->script;
     for (int i = 0; i < p->n_number; i++) {
         const dync__cut_number *n = &p->number[i];
-        dync__tensor *real = dync__number_tensor(dync__arg_to_value(&s->event.at[n->event].args[n->arg]));
+        dync__tensor *real =
+            dync__number_tensor(dync__arg_to_value(&s->event.at[n->event].args[n->arg]));
         if (!real) return DYNC_ERR_MEMORY;
         dync__replay_place(t, real, s->value.at[n->value].fake);
         dync__unref(real);
@@ -431,7 +468,8 @@ static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
     dync_status status = dync__replay_numbers(t, p);
     if (status == DYNC_OK) status = dync__cut_run(t, p->seg, p->in_env, out);
     for (int i = 0; i < p->n_out && status == DYNC_OK; i++)
-        if (!out[i] && t->script->value.at[p->value[i]].wanted) status = dync__cut_complete(t, p->seg, p->in_env, out);
+        if (!out[i] && t->script->value.at[p->value[i]].wanted)
+            status = dync__cut_complete(t, p->seg, p->in_env, out);
     if (status == DYNC_OK) dync__replay_place_all(t, p, out);
     dync__room_end(out, few, p->n_out, sizeof *out);
     return status;
@@ -452,7 +490,8 @@ static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
-/* The first segment's inputs may lie on memory in another way than they did; of later ones only what earlier ones made could. */
+/* The first segment's inputs may lie on memory in another way than they did; of later ones only
+ * what earlier ones made could. */
 static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_record *cut)
 {
     for (int i = 0; i < cut->piece.n; i++) {
@@ -462,7 +501,9 @@ static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_reco
             const dync__tensor *x = env < t->real.n ? t->real.at[env] : NULL;
             for (int b = 0; x && b < a && earliest < 0; b++) {
                 int other = cut->piece.at[i].in_env[b];
-                if (other < t->real.n && t->real.at[other] && t->real.at[other]->storage == x->storage) earliest = b;
+                if (other < t->real.n && t->real.at[other] &&
+                    t->real.at[other]->storage == x->storage)
+                    earliest = b;
             }
             if (x && earliest != s->alias[a]) return false;
         }
@@ -478,8 +519,10 @@ DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status 
     if (!t->pending) return true;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__cut_record *cut = s->event.at[at].cut;
-        if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason)) continue;
-        if (cut->line != t->last_at.line || !dync__replay_texts(cut->file, t->last_at.file)) continue;
+        if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason))
+            continue;
+        if (cut->line != t->last_at.line || !dync__replay_texts(cut->file, t->last_at.file))
+            continue;
         if (!dync__replay_gone(s, cut) || !dync__replay_memory_fits(t, cut)) continue;
         s->at = at;
         *status = dync__replay_pieces(t, cut);
@@ -489,7 +532,8 @@ DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status 
 }
 
 /* Are the tensors of a returned value these? *k counts. */
-static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, const dync_value *v, int *k)
+static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, const dync_value *v,
+                                  int *k)
 {
     if (v->kind == DYNC_KIND_TENSOR) {
         const dync__tensor *x = dync__peek(v->as.t);
@@ -511,7 +555,9 @@ DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dyn
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         int k = 0;
-        if (e->kind != DYNC__EV_END || !dync__replay_returned(t, e->cut, result, &k) || k != e->cut->result.n) continue;
+        if (e->kind != DYNC__EV_END || !dync__replay_returned(t, e->cut, result, &k) ||
+            k != e->cut->result.n)
+            continue;
         if (!dync__replay_memory_fits(t, e->cut)) continue;
         s->at = at;
         *status = dync__replay_pieces(t, e->cut);

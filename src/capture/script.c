@@ -1,5 +1,6 @@
-/* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c, before replay.c. Every function does nothing
- * unless the tracer records. What cannot be followed ends the recording: the script is good up to there, and calls go on by tracing. */
+/* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c,
+ * before replay.c. Every function does nothing unless the tracer records. What cannot be followed
+ * ends the recording: the script is good up to there, and calls go on by tracing. */
 #include "../dync.in.h"
 #include "script.h"
 
@@ -23,7 +24,8 @@ static bool dync__script_room(dync__tracer *t)
     int ways = 0;
     if (t->scripted != DYNC__SCRIPT_RECORDS) return false;
     for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
-    bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS && s->value.n < DYNC__SCRIPT_VALUES;
+    bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS &&
+                s->value.n < DYNC__SCRIPT_VALUES;
     if (!room) dync__script_stop(t);
     return room;
 }
@@ -32,7 +34,8 @@ static bool dync__script_room(dync__tracer *t)
 static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
 {
     dync__script *s = t->script;
-    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
+    dync__kept_value v = {
+        .fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
     if (!dync__vec_push(&s->value, v)) {
         dync__script_stop(t);
         return -1;
@@ -41,10 +44,12 @@ static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool 
     return s->value.n - 1;
 }
 
-/* A pending fake leaves the trace: the script takes its reference over. false: it is none of the script's. */
+/* A pending fake leaves the trace: the script takes its reference over. false: it is none of the
+ * script's. */
 DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
 {
-    int32_t i = t->script && t->scripted != DYNC__SCRIPT_REPLAYS ? dync__script_find(t->script, fake) : -1;
+    int32_t i =
+        t->script && t->scripted != DYNC__SCRIPT_REPLAYS ? dync__script_find(t->script, fake) : -1;
     if (i < 0 || t->script->value.at[i].owned) return false;
     t->script->value.at[i].owned = true;
     return true;
@@ -63,9 +68,12 @@ static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_
         return NULL;
     }
     int32_t n = s->event.n - 1;
-    if (last >= 0) s->event.at[last].alt = n;
-    else if (s->at >= 0) s->event.at[s->at].next = n;
-    else s->root = n;
+    if (last >= 0)
+        s->event.at[last].alt = n;
+    else if (s->at >= 0)
+        s->event.at[s->at].next = n;
+    else
+        s->root = n;
     s->at = n;
     return &s->event.at[n];
 }
@@ -80,16 +88,20 @@ static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync_
             if (dync__script_find(s, in[i].as.t) < 0) return false;
             break;
         case DYNC__A_DIMS:
-            if (in[i].n && !(out[i].as.dims = dync__arena_copy(&s->arena, in[i].as.dims, (size_t)in[i].n * sizeof(int64_t)))) return false;
+            if (in[i].n && !(out[i].as.dims = dync__arena_copy(&s->arena, in[i].as.dims,
+                                                               (size_t)in[i].n * sizeof(int64_t))))
+                return false;
             break;
         case DYNC__A_STR:
             if (!(out[i].as.s = dync__arena_strdup(&s->arena, in[i].as.s))) return false;
             break;
         case DYNC__A_LIST:
             out[i].as.list = dync__arena_alloc(&s->arena, (size_t)(in[i].n + 1) * sizeof *in);
-            if (!out[i].as.list || !dync__script_args(t, in[i].n, in[i].as.list, out[i].as.list)) return false;
+            if (!out[i].as.list || !dync__script_args(t, in[i].n, in[i].as.list, out[i].as.list))
+                return false;
             break;
-        case DYNC__A_HANDLE: case DYNC__A_NODE: return false;
+        case DYNC__A_HANDLE:
+        case DYNC__A_NODE: return false;
         default: break;
         }
     }
@@ -100,7 +112,8 @@ static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync_
 static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
 {
     int32_t first = t->script->value.n;
-    if (c->row->cls == DYNC__INPLACE) return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
+    if (c->row->cls == DYNC__INPLACE)
+        return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
     for (int i = 0; i < c->nout; i++)
         if (c->out[i] && dync__script_find(t->script, c->out[i]) >= 0) return -1;
     for (int i = 0; i < c->nout; i++)
@@ -120,13 +133,20 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (!dync__script_room(t)) return;
     dync__script *s = t->script;
     dync__arg *args = dync__arena_alloc(&s->arena, (size_t)(c->nargs + 1) * sizeof *args);
-    dync__script_event e = {.kind = DYNC__EV_OP, .mode = dync__script_mode(), .n_args = (uint8_t)c->nargs, .n_out = (uint8_t)c->nout,
-                            .op = c->op, .args = args, .at = c->at};
+    dync__script_event e = {.kind = DYNC__EV_OP,
+                            .mode = dync__script_mode(),
+                            .n_args = (uint8_t)c->nargs,
+                            .n_out = (uint8_t)c->nout,
+                            .op = c->op,
+                            .args = args,
+                            .at = c->at};
     bool ok = args && dync__script_args(t, c->nargs, c->args, args);
     /* symbols by their places among the arguments that are */
     for (int i = 0; ok && operand && i < c->nargs; i++) {
         int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
-        if (operand[i]) args[i] = (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
+        if (operand[i])
+            args[i] =
+                (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
         ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
     }
     e.value = ok ? dync__script_outputs(t, c) : -1;
@@ -148,7 +168,8 @@ DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
     if (t->real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
-    dync__script_event e = {.kind = DYNC__EV_FOREIGN, .value = dync__script_value_add(t, t->fake.at[env], true)};
+    dync__script_event e = {.kind = DYNC__EV_FOREIGN,
+                            .value = dync__script_value_add(t, t->fake.at[env], true)};
     if (e.value >= 0) dync__script_event_add(t, e);
 }
 
@@ -156,8 +177,10 @@ DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync
 {
     if (!dync__script_room(t)) return;
     dync__script_event e = {.kind = name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END, .at = at};
-    if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null))) dync__script_stop(t);
-    else dync__script_event_add(t, e);
+    if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null)))
+        dync__script_stop(t);
+    else
+        dync__script_event_add(t, e);
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
@@ -187,8 +210,9 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
     return -1;
 }
 
-/* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
- * among them, else the piece is good for this call alone. */
+/* The numbers that are inputs of the piece. An event that only this way has takes any number there;
+ * one that takes any number already must be among them, else the piece is good for this call alone.
+ */
 static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
 {
     dync__script *s = t->script;
@@ -200,7 +224,10 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
         int32_t at = dync__script_call(t, lift->place[i].call);
         const dync__script_event *e = at < 0 ? NULL : &s->event.at[at];
         ok = e && e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
-        if (ok) number[i] = (dync__cut_number){at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true), lift->place[i].arg};
+        if (ok)
+            number[i] = (dync__cut_number){
+                at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true),
+                lift->place[i].arg};
         ok = ok && number[i].value >= 0;
     }
     for (int k = t->lo; k < t->hi && ok; k++) {
@@ -216,7 +243,8 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     return ok;
 }
 
-DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out, dync__tensor *const *fakes)
+DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out,
+                                 dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
     if (t->scripted != DYNC__SCRIPT_RECORDS || !s->cut) return;
@@ -224,7 +252,8 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     int32_t *value = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *value);
     dync__origin *origin = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *origin);
     p.fake = dync__arena_copy(&s->arena, fakes, (size_t)n_out * sizeof *fakes);
-    p.in_env = dync__arena_copy(&s->arena, ref->in_env, (size_t)(ref->seg->n_in + 1) * sizeof *p.in_env);
+    p.in_env =
+        dync__arena_copy(&s->arena, ref->in_env, (size_t)(ref->seg->n_in + 1) * sizeof *p.in_env);
     p.value = value;
     p.origin = origin;
     bool ok = value && origin && p.fake && p.in_env;
@@ -232,7 +261,8 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     /* it ends with this call */
     for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
-    for (int i = 0; i < ref->seg->n_in && ok; i++) dync__script_wants(t, t->fake.at[ref->in_env[i]]);
+    for (int i = 0; i < ref->seg->n_in && ok; i++)
+        dync__script_wants(t, t->fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
     ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
@@ -246,14 +276,17 @@ static bool dync__cut_has(const dync__cut_record *cut, int32_t value)
     return false;
 }
 
-/* What was made since the last cut and did not leave with this one must not be held when the cut is met again. */
+/* What was made since the last cut and did not leave with this one must not be held when the cut is
+ * met again. */
 static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
 {
     for (int i = 0; i < s->waiting.n; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
         if (e->kind != DYNC__EV_OP || dync__op_info(e->op)->cls == DYNC__INPLACE) continue;
         for (int32_t v = e->value; v < e->value + e->n_out; v++)
-            if (s->value.at[v].fake && !dync__cut_has(cut, v) && !dync__avec_push(&s->arena, &cut->dead, v)) return false;
+            if (s->value.at[v].fake && !dync__cut_has(cut, v) &&
+                !dync__avec_push(&s->arena, &cut->dead, v))
+                return false;
     }
     return true;
 }
@@ -263,8 +296,10 @@ DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
     dync__script *s = t->script;
     if (t->scripted == DYNC__SCRIPT_RECORDS && s->cut) {
         dync__script_event e = {.kind = returns ? DYNC__EV_END : DYNC__EV_CUT, .cut = s->cut};
-        if (!returns && !dync__script_dead(s, s->cut)) dync__script_stop(t);
-        else dync__script_event_add(t, e);
+        if (!returns && !dync__script_dead(s, s->cut))
+            dync__script_stop(t);
+        else
+            dync__script_event_add(t, e);
     }
     if (!s) return;
     s->cut = NULL;
@@ -290,7 +325,8 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v)
 DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
 {
     dync__script_cut_begin(t, NULL);
-    if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result)) dync__script_stop(t);
+    if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result))
+        dync__script_stop(t);
 }
 
 DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
@@ -312,9 +348,10 @@ static dync_status dync__script_narrow(dync__script *s, bool everything)
         const dync__cut_record *cut = s->event.at[i].cut;
         for (int k = 0; cut && k < cut->piece.n && status == DYNC_OK; k++) {
             const dync__cut_part *p = &cut->piece.at[k];
-            if (everything && !p->seg->used) continue;       /* it is not narrowed */
+            if (everything && !p->seg->used) continue; /* it is not narrowed */
             bool few[64], *used = dync__room(few, 64, p->n_out, sizeof *used);
-            for (int o = 0; used && o < p->n_out; o++) used[o] = everything || s->value.at[p->value[o]].wanted;
+            for (int o = 0; used && o < p->n_out; o++)
+                used[o] = everything || s->value.at[p->value[o]].wanted;
             status = used ? dync__segment_narrow(p->seg, used) : DYNC_ERR_MEMORY;
             dync__room_end(used, few, p->n_out, sizeof *used);
         }
@@ -322,8 +359,8 @@ static dync_status dync__script_narrow(dync__script *s, bool everything)
     return status;
 }
 
-/* After a call that followed to its end. What is dropped could be computed again at once when another way is taken: only where nothing that
- * the segments read is written meanwhile. */
+/* After a call that followed to its end. What is dropped could be computed again at once when
+ * another way is taken: only where nothing that the segments read is written meanwhile. */
 DYNC__FN void dync__script_followed(dync__script *s)
 {
     if (s->narrowed || s->writes) return;
@@ -361,12 +398,17 @@ DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *re
 {
     const dync__layout *a = &fake->lay, *b = &real->lay;
     size_t n = (size_t)b->ndim * sizeof(int64_t);
-    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim || a->offset != b->offset ||
-        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) return false;
-    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0) return fake->storage->size_bytes == real->storage->size_bytes;
+    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim ||
+        a->offset != b->offset ||
+        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER))
+        return false;
+    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0)
+        return fake->storage->size_bytes == real->storage->size_bytes;
     /* what symbols stand for, the entry's guards have compared */
     bool same = dync__layout_has_tokens(a);
-    for (int d = 0; d < a->ndim && same; d++) same = dync__sz_hint(a->shape[d]) == b->shape[d] && dync__sz_hint(a->stride[d]) == b->stride[d];
+    for (int d = 0; d < a->ndim && same; d++)
+        same = dync__sz_hint(a->shape[d]) == b->shape[d] &&
+               dync__sz_hint(a->stride[d]) == b->stride[d];
     return same;
 }
 
@@ -392,7 +434,8 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     t->script_is_new = true;
 }
 
-/* The trace has closed: no fake is a node any more. What a trace did to a fake besides is not undone. */
+/* The trace has closed: no fake is a node any more. What a trace did to a fake besides is not
+ * undone. */
 DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
 {
     dync__script *s = t->script;

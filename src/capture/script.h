@@ -1,21 +1,41 @@
-/* capture/script.h: what a call of an open entry did, so that the next one need not be traced. script.c records, replay.c follows.
+/* capture/script.h: what a call of an open entry did, so that the next one need not be traced.
+ * script.c records, replay.c follows.
  *
- * A script is a tree of events in the order of the call: operators with their arguments, tensors met from elsewhere, frames, cuts with the
- * segments that ran, the end with what was returned. Its values are the fakes of the recorded call, kept: a call that follows the script
- * gets them handed out again (with new handles) and infers, allocates and compiles nothing. Where it does something else the fakes become
- * those of a trace, the operators that wait for their cut are recorded into its graph, and the trace goes on; what it does is another
- * way in the script (replay.c, dync__replay_leave).
+ * A script is a tree of events in the order of the call: operators with their arguments, tensors
+ * met from elsewhere, frames, cuts with the segments that ran, the end with what was returned. Its
+ * values are the fakes of the recorded call, kept: a call that follows the script gets them handed
+ * out again (with new handles) and infers, allocates and compiles nothing. Where it does something
+ * else the fakes become those of a trace, the operators that wait for their cut are recorded into
+ * its graph, and the trace goes on; what it does is another way in the script (replay.c,
+ * dync__replay_leave).
  *
- * A script serves one call at a time (busy); calls of other threads, and recursive ones, have scripts of their own. */
+ * A script serves one call at a time (busy); calls of other threads, and recursive ones, have
+ * scripts of their own. */
 #ifndef DYNC__SCRIPT_H
 #define DYNC__SCRIPT_H
 #include "trace.h"
 
-typedef enum { DYNC__EV_OP, DYNC__EV_FOREIGN, DYNC__EV_FRAME, DYNC__EV_FRAME_END, DYNC__EV_GRAD_MODE, DYNC__EV_CUT, DYNC__EV_END } dync__event_kind;
-enum { DYNC__SCRIPT_EVENTS = 8192, DYNC__SCRIPT_VALUES = 16384, DYNC__SCRIPT_WAYS = 8, DYNC__SCRIPTS = 8 };
+typedef enum {
+    DYNC__EV_OP,
+    DYNC__EV_FOREIGN,
+    DYNC__EV_FRAME,
+    DYNC__EV_FRAME_END,
+    DYNC__EV_GRAD_MODE,
+    DYNC__EV_CUT,
+    DYNC__EV_END
+} dync__event_kind;
+enum {
+    DYNC__SCRIPT_EVENTS = 8192,
+    DYNC__SCRIPT_VALUES = 16384,
+    DYNC__SCRIPT_WAYS = 8,
+    DYNC__SCRIPTS = 8
+};
 
 /* Number arg of an event, of this call, as an input; value: the place's fake. */
-typedef struct dync__cut_number { int32_t event, value; int arg; } dync__cut_number;
+typedef struct dync__cut_number {
+    int32_t event, value;
+    int arg;
+} dync__cut_number;
 /* A segment of a cut: for each output its value, and what it puts into the environment. */
 typedef struct dync__cut_part {
     dync__segment *seg;
@@ -24,57 +44,71 @@ typedef struct dync__cut_part {
     const int32_t *value;
     dync__tensor *const *fake;
     const dync__origin *origin;
-    const dync__cut_number *number;      /* inputs that are numbers, before its outputs in the environment */
+    const dync__cut_number
+        *number; /* inputs that are numbers, before its outputs in the environment */
 } dync__cut_part;
 typedef struct dync__cut_record {
-    const char *reason, *file;           /* NULL: the end of a broken frame */
+    const char *reason, *file; /* NULL: the end of a broken frame */
     int line;
     DYNC__VEC(dync__cut_part) piece;
     /* values that nobody held any more, and which did not leave */
     DYNC__VEC(int32_t) dead;
-    DYNC__VEC(int32_t) result;           /* END: returned tensors in preorder */
+    DYNC__VEC(int32_t) result; /* END: returned tensors in preorder */
 } dync__cut_record;
 
 typedef struct dync__script_event {
-    uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
-    uint8_t flags;                       /* OP in place: of what is written, afterwards */
-    bool plain;                          /* OP: makes one tensor, writes none */
-    uint32_t free;                       /* OP: arguments that may be any number of their kind; in args they are those of the last call */
-    int32_t op, value;                   /* value: the first one made; in place: the one written */
-    int32_t next, alt;                   /* first event after this one; another one in its place; -1 */
-    dync__arg *args;                     /* tensors are the script's fakes */
+    uint8_t kind, mode, n_args,
+        n_out;     /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    uint8_t flags; /* OP in place: of what is written, afterwards */
+    bool plain;    /* OP: makes one tensor, writes none */
+    uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
+                      the last call */
+    int32_t op, value; /* value: the first one made; in place: the one written */
+    int32_t next, alt; /* first event after this one; another one in its place; -1 */
+    dync__arg *args;   /* tensors are the script's fakes */
     dync_loc at;
-    const char *name;                    /* FRAME */
+    const char *name; /* FRAME */
     dync__cut_record *cut;
 } dync__script_event;
 
-/* owned: the script has a reference (what waits for its cut belongs to the trace); wanted: something uses it after its cut; flags: as it was
- * made. */
-typedef struct dync__kept_value { dync__tensor *fake; bool owned, wanted; uint8_t flags; } dync__kept_value;
+/* owned: the script has a reference (what waits for its cut belongs to the trace); wanted:
+ * something uses it after its cut; flags: as it was made. */
+typedef struct dync__kept_value {
+    dync__tensor *fake;
+    bool owned, wanted;
+    uint8_t flags;
+} dync__kept_value;
 typedef struct dync__script {
     struct dync__script *next;
     int32_t busy;
-    bool broken;                         /* not to be used any more */
-    bool writes;                         /* something may be written between its segments: what they drop could not be computed again */
-    bool narrowed;                       /* its segments compute what is wanted and no more */
+    bool broken;   /* not to be used any more */
+    bool writes;   /* something may be written between its segments: what they drop could not be
+                      computed again */
+    bool narrowed; /* its segments compute what is wanted and no more */
     dync__arena arena;
-    uint64_t id;                         /* trace_id of its fakes */
-    dync__symtab *syms;                  /* symbolic sizes, with all that its calls took for granted; or NULL */
+    uint64_t id;        /* trace_id of its fakes */
+    dync__symtab *syms; /* symbolic sizes, with all that its calls took for granted; or NULL */
     int32_t root;
-    int32_t old;                         /* events that earlier calls recorded: they are on other ways, too */
+    int32_t old; /* events that earlier calls recorded: they are on other ways, too */
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */
-    int32_t at;                          /* the last event, -1 none yet */
-    DYNC__VEC(int32_t) waiting;          /* events since the last cut */
-    bool grad_off;                       /* grad mode where they begin */
-    dync__cut_record *cut;               /* being recorded */
+    int32_t at;                           /* the last event, -1 none yet */
+    DYNC__VEC(int32_t) waiting;           /* events since the last cut */
+    bool grad_off;                        /* grad mode where they begin */
+    dync__cut_record *cut;                /* being recorded */
     DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
     DYNC__VEC(dync__node *) holder;
     DYNC__VEC(dync__origin) origin;
 } dync__script;
 
 DYNC__FN void dync__script_followed(dync__script *);
-DYNC__INLINE uint8_t dync__script_mode(void) { return (uint8_t)(dync__tls.grad_enabled_off | dync__tls.default_dtype << 1); }
-DYNC__INLINE int32_t dync__script_first(const dync__script *s) { return s->at < 0 ? s->root : s->event.at[s->at].next; }
+DYNC__INLINE uint8_t dync__script_mode(void)
+{
+    return (uint8_t)(dync__tls.grad_enabled_off | dync__tls.default_dtype << 1);
+}
+DYNC__INLINE int32_t dync__script_first(const dync__script *s)
+{
+    return s->at < 0 ? s->root : s->event.at[s->at].next;
+}
 #endif

@@ -1,12 +1,16 @@
-/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before intercept.c.
+/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before
+ * intercept.c.
  *
- * A function compiled with fullgraph that comes to a backward is traced again under the tape: the stack's handler only takes arguments
- * into the trace and hands the call to the tape, which expands what has no gradient rule and sits on the recorder at the bottom. The
- * engine then walks over fakes, its operators are nodes like any other, and what it adds into .grad is an effect (effects.c).
+ * A function compiled with fullgraph that comes to a backward is traced again under the tape: the
+ * stack's handler only takes arguments into the trace and hands the call to the tape, which expands
+ * what has no gradient rule and sits on the recorder at the bottom. The engine then walks over
+ * fakes, its operators are nodes like any other, and what it adds into .grad is an effect
+ * (effects.c).
  *
  *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
  *
- * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
+ * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode:
+ * one graph for inference. */
 #include "../dync.in.h"
 #include "trace.h"
 
@@ -67,7 +71,9 @@ static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
     return x ? dync__handle(dync__taped_value(user, x)) : NULL;
 }
 
-typedef struct dync__taped_walk { bool mode, walking; } dync__taped_walk;
+typedef struct dync__taped_walk {
+    bool mode, walking;
+} dync__taped_walk;
 static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
 {
     dync__taped_walk w = {!dync__tls.grad_enabled_off, t->walking};
@@ -81,9 +87,11 @@ static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
     t->walking = w.walking;
 }
 
-DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
+DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads,
+                                   dync_grad_options opt, dync_status *status)
 {
-    dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
+               g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
     *status = dync__effect_hooks(t);
     if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
@@ -91,9 +99,11 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
     return true;
 }
 
-DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt)
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs,
+                                          dync_value grads, dync_grad_options opt)
 {
-    dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
+               i = dync__value_map(inputs, dync__taped_fake, t);
     dync_value g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
     dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
@@ -101,8 +111,10 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     return dync__value_map(r, dync__taped_result, t);
 }
 
-/* A custom function: its forward is recorded, its backward when it is walked. false: as it is written. */
-DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+/* A custom function: its forward is recorded, its backward when it is walked. false: as it is
+ * written. */
+DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs,
+                                const dync_value *args, dync_value *result)
 {
     dync_value fakes[DYNC__MAX_LEAVES];
     if (t->walking) return false;
@@ -116,7 +128,10 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
+static bool dync__taped_over(const dync__tensor *x)
+{
+    return !dync__tensor_has_history(x) || dync__tensor_history_spent(x);
+}
 
 static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
 {
@@ -143,20 +158,27 @@ static void dync__taped_strip(dync__graph *g)
 static dync_status dync__taped_lives(dync__tracer *t)
 {
     bool switched = false;
-    for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    for (int i = 0; i < t->effects.n; i++)
+        switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
     if (!switched && !t->inner) return DYNC_OK;
-    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with "
-                                                                 "fullgraph, whose result can "
-                                                                 "still be differentiated: "
-        "call backward inside it too, or compile it without fullgraph", t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
+    return dync__tracer_fail(
+        t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "%s in a function compiled with "
+                      "fullgraph, whose result can "
+                      "still be differentiated: "
+                      "call backward inside it too, or compile it without fullgraph",
+                      t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
 }
 
-/* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
+/* Before the last cut. What is returned, written or set as a gradient and could still be walked
+ * keeps the graph's grad mode. */
 DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
 {
     if (!t->taped || !t->graph) return DYNC_OK;
     for (int i = 0; i < t->made.n; i++)
-        if (t->made.at[i]->node) t->made.at[i]->node->requires_grad[0] = (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+        if (t->made.at[i]->node)
+            t->made.at[i]->node->requires_grad[0] =
+                (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     bool over = dync__taped_value_over(t, result);
     for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
     for (int i = 0; i < t->grads.n && over; i++) {

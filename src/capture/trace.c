@@ -1,8 +1,10 @@
-/* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator that passes dispatch becomes a node of
- * the pending graph. After segment.c, before cut.c, which turns the pending graph into segments at breaks and at the end.
+/* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator
+ * that passes dispatch becomes a node of the pending graph. After segment.c, before cut.c, which
+ * turns the pending graph into segments at breaks and at the end.
  *
- * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once cut (or for inputs from the start)
- * node is NULL and node_output is its place in the environment. */
+ * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node;
+ * once cut (or for inputs from the start) node is NULL and node_output is its place in the
+ * environment. */
 #include "../dync.in.h"
 #include "trace.h"
 #include "../autograd/node.h"
@@ -16,9 +18,10 @@ DYNC__FN dync__tracer *dync__tracer_current(void)
     return t;
 }
 
-DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
+DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x)
 {
-    return (x->flags & DYNC__T_FAKE) && (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
+    return (x->flags & DYNC__T_FAKE) &&
+           (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
 }
 
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
@@ -33,8 +36,8 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     int n = t->real.n;
-    if (!fake || !dync__vec_reserve(&t->real, n + 1) || !dync__vec_reserve(&t->fake, n + 1) || !dync__vec_reserve(&t->holder, n + 1) ||
-        !dync__vec_reserve(&t->origin, n + 1)) {
+    if (!fake || !dync__vec_reserve(&t->real, n + 1) || !dync__vec_reserve(&t->fake, n + 1) ||
+        !dync__vec_reserve(&t->holder, n + 1) || !dync__vec_reserve(&t->origin, n + 1)) {
         dync__unref(fake);
         return -1;
     }
@@ -59,13 +62,15 @@ static dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout 
     return fake;
 }
 
-/* A real tensor met for the first time: an argument, or a foreign one (a global, a module's parameter). */
+/* A real tensor met for the first time: an argument, or a foreign one (a global, a module's
+ * parameter). */
 DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
 {
     return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 
-static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
+static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real,
+                                        dync__cache_entry *e)
 {
     dync__module *root = dync__callee_module(&t->fn->callee);
     dync__str path = {0};
@@ -75,8 +80,11 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
     for (int i = 0; !source && i < e->modules.n; i++) {
         dync__str_free(&path);
         const dync__module_guard *g = &e->modules.at[i];
-        const char *name = g->text ? g->text : g->module->name && *g->module->name ? g->module->name : "net";
-        if (dync__module_path_of(g->module, real, &path)) source = dync__arena_printf(&e->arena, "G['%s'].%s", name, dync__str_get(&path));
+        const char *name = g->text                               ? g->text
+                           : g->module->name && *g->module->name ? g->module->name
+                                                                 : "net";
+        if (dync__module_path_of(g->module, real, &path))
+            source = dync__arena_printf(&e->arena, "G['%s'].%s", name, dync__str_get(&path));
     }
     dync__str_free(&path);
     if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);
@@ -84,19 +92,25 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
 }
 
 /* The record of a foreign tensor: by the variable where it was declared, else by (handle, id). */
-static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *real, dync_tensor **address)
+static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *real,
+                              dync_tensor **address)
 {
     int k = 0;
     for (; k < e->foreign.n; k++) {
         const dync__foreign *f = &e->foreign.at[k];
         if (f->owner) continue;
-        if (address ? f->address == address : f->address ? dync__peek(*f->address) == real : f->id == real->id) break;
+        if (address      ? f->address == address
+            : f->address ? dync__peek(*f->address) == real
+                         : f->id == real->id)
+            break;
     }
     return k;
 }
 
-/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id), or read again from its address. */
-DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null)
+/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id),
+ * or read again from its address. */
+DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
+                                  dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
     if (t->scripted == DYNC__SCRIPT_REPLAYS) {
@@ -108,7 +122,8 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
+        if (t->real.at[i] == real && !t->origin.at[i].is_grad)
+            env = i; /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     /* the variable holds one of this call's arguments: guarded, it may differ later */
     bool argument = env >= 0;
@@ -119,9 +134,11 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
     /* off the tree nothing is kept: the next call meets it anew */
     if (env < 0 || !t->at) return env;
     if (k == e->foreign.n) {
-        dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
+        dync__foreign f = {
+            .handle = dync__handle(real), .id = real->id, .address = address_or_null};
         const char *source = source_or_null ? source_or_null : dync__foreign_source(t, real, e);
-        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK) return -1;
+        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK)
+            return -1;
         dync__foreign_aliases(e, t->call, &f, real);
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
@@ -137,7 +154,11 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
 {
     if (dync__tracer_owns(t, x)) return x;
     if (x->flags & DYNC__T_FAKE) {
-        dync__fail(DYNC_ERR_VALUE, "expected a tensor of this call, got one that was made while another call was traced and kept in a variable (made by %s)", x->op ? x->op : "?");
+        dync__fail(
+            DYNC_ERR_VALUE,
+            "expected a tensor of this call, got one that was made while another call was traced "
+            "and kept in a variable (made by %s)",
+            x->op ? x->op : "?");
         return NULL;
     }
     int env = dync__tracer_foreign(t, x, NULL, NULL);
@@ -157,7 +178,8 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
     size_t n = 0;
     bool gap = false;
     for (const char *p = source; *p && n < 60; p++) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                    (*p >= '0' && *p <= '9') || *p == '_';
         if (word && gap && n) name[n++] = '_';
         gap = !word;
         if (word) name[n++] = *p;
@@ -173,7 +195,8 @@ static void dync__name_lower(char *p)
         if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
 }
 
-DYNC__FN dync__node *dync__graph_input_of(dync__graph *g, const char *source, const dync__info *info)
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *g, const char *source,
+                                          const dync__info *info)
 {
     char name[64];
     const char *target = dync__source_name(&g->arena, source, name);
@@ -189,9 +212,12 @@ static const char *dync__env_source(dync__tracer *t, int env)
     for (int i = 0; i < e->n_tensors; i++)
         if (t->leaf_env[i] == env) return e->tensor[i].source;
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
-        if (t->at->foreign.at[i].env == env) return e->foreign.at[t->at->foreign.at[i].index].guard.source;
+        if (t->at->foreign.at[i].env == env)
+            return e->foreign.at[t->at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
-        if (t->real.at[env] && !e->foreign.at[i].owner && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
+        if (t->real.at[env] && !e->foreign.at[i].owner &&
+            e->foreign.at[i].id == t->real.at[env]->id)
+            return e->foreign.at[i].guard.source;
     return NULL;
 }
 
@@ -209,14 +235,17 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
     const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
-    if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
+    if (t->fake.at[env]->flags & DYNC__T_NUMBER)
+        text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
     dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
     dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
     } else {
-        if (cell) dync__format(name, sizeof name, "%s", source);
-        else dync__format(name, sizeof name, "stack%d", env);
+        if (cell)
+            dync__format(name, sizeof name, "%s", source);
+        else
+            dync__format(name, sizeof name, "stack%d", env);
         dync__name_lower(name);
         n = dync__graph_placeholder(g, name, source, known);
         if (n && cell) n->target = dync__arena_strdup(&g->arena, source);
@@ -247,7 +276,7 @@ DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
     dync__number **operand = t->operand;
-    t->operand = NULL;                                /* of the call itself, not of lists in it */
+    t->operand = NULL; /* of the call itself, not of lists in it */
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (operand && operand[i]) {
@@ -259,7 +288,8 @@ DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *
             if (!out[i].as.node) return DYNC_ERR_MEMORY;
         } else if (in[i].kind == DYNC__A_LIST) {
             if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
-            out[i].as.list = dync__arena_alloc(&t->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
+            out[i].as.list =
+                dync__arena_alloc(&t->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
             if (!out[i].as.list) return DYNC_ERR_MEMORY;
             DYNC__TRY(dync__tracer_args(t, in[i].n, in[i].as.list, out[i].as.list));
         }
@@ -283,8 +313,10 @@ static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *ar
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
-        if (args[i].kind == DYNC__A_TENSOR && (args[i].as.t->flags & DYNC__T_REQUIRES_GRAD)) return true;
-        if (args[i].kind == DYNC__A_LIST && dync__args_require_grad(args[i].n, args[i].as.list)) return true;
+        if (args[i].kind == DYNC__A_TENSOR && (args[i].as.t->flags & DYNC__T_REQUIRES_GRAD))
+            return true;
+        if (args[i].kind == DYNC__A_LIST && dync__args_require_grad(args[i].n, args[i].as.list))
+            return true;
     }
     return false;
 }
@@ -292,16 +324,19 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
 /* The real storage that a fake one stands for; NULL: none, it is of this graph. */
-static const dync__storage *dync__tracer_real_storage(const dync__tracer *t, const dync__storage *fake)
+static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
+                                                      const dync__storage *fake)
 {
     for (int i = 0; i < t->fake.n; i++)
         if (t->fake.at[i]->storage == fake && t->real.at[i]) return t->real.at[i]->storage;
     return NULL;
 }
 
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a, const dync__tensor *b)
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a,
+                                       const dync__tensor *b)
 {
-    const dync__storage *real = a->storage == b->storage ? NULL : dync__tracer_real_storage(t, a->storage);
+    const dync__storage *real = a->storage == b->storage ? NULL
+                                                         : dync__tracer_real_storage(t, a->storage);
     return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
 }
 
@@ -309,8 +344,10 @@ DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor
 static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
     const dync__node *n = x->node;
-    while (n && n->op >= 0 && n->op != DYNC__OP_detach && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
-           n->args[0].kind == DYNC__A_NODE)
+    while (
+        n && n->op >= 0 && n->op != DYNC__OP_detach &&
+        (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
+        n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
     return n;
 }
@@ -324,15 +361,18 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
         int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
         if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
         bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
-        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other]) : its == base && env == other;
+        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other])
+                         : its == base && env == other;
         if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
     }
 }
 
-/* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
+/* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where
+ * there are several. */
 static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__node *n)
 {
-    bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) && dync__args_require_grad(c->nargs, c->args);
+    bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) &&
+                dync__args_require_grad(c->nargs, c->args);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *x = c->out[i];
         if (!x) continue;
@@ -343,7 +383,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
                 x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
             }
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
-            continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+            continue; /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }
         dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
@@ -360,10 +400,12 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
     return DYNC_OK;
 }
 
-/* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the outermost one. NULL: none. */
+/* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the
+ * outermost one. NULL: none. */
 static const char *dync__tracer_module(dync__tracer *t)
 {
-    const dync__module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
+    const dync__module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee),
+                       *path[32];
     int n = 0;
     for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
     if (n == 0) return NULL;
@@ -405,7 +447,8 @@ static void dync__drop_outputs(dync__opcall *c)
     }
 }
 
-/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the result is a fresh input. */
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the
+ * result is a fresh input. */
 static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 {
     char reason[96];
@@ -415,7 +458,8 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     for (int i = 0; i < c->nargs && status == DYNC_OK; i++) {
         args[i] = c->args[i];
-        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t))) status = DYNC_ERR_MEMORY;
+        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t)))
+            status = DYNC_ERR_MEMORY;
     }
     if (status != DYNC_OK) return status;
     dync__opcall real = *c;
@@ -433,12 +477,14 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     return status;
 }
 
-/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what it would guard. */
+/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what
+ * it would guard. */
 DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
 {
     if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
     DYNC__ATOMIC_STORE(kind, true);
-    if (t->n_path && !dync__guards_hold(t->entry, t->call)) DYNC__ATOMIC_STORE(&t->entry->dead, true);
+    if (t->n_path && !dync__guards_hold(t->entry, t->call))
+        DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
 /* The arguments as fakes of this trace, and what a guard must know of the call. */
@@ -456,7 +502,8 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
         return dync__tracer_fail(t, status);
     /* counts from the storage's beginning */
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
-    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
+        dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
 }
 
@@ -503,8 +550,11 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
     }
     dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
-    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
-    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled,
+                                                             1, &mode, 0, NULL, NULL)
+                                          : NULL;
+    if (!n)
+        dync__tracer_fail(t, dync__fail_memory(0));
     else {
         n->env = -1;
         t->pending++;
@@ -516,16 +566,20 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
  * leaf that requires grad, or to a view of one, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
-    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
+    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs ||
+        c->args[0].kind != DYNC__A_TENSOR)
+        return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
+        return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
     dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
     return real ? dync__inplace_check(real) : DYNC_OK;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
+                                       const dync__callargs *call)
 {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
@@ -546,12 +600,17 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
     if (scripted && dync__replay_begin(t)) return t->status;
     DYNC__TRY(dync__shapes_open(t));
-    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
+    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
+                                                                  sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0 ? t->leaf_env[same]
-                       : dync__tracer_env_add(t, call->tensor[i], dync__fake_of(call->tensor[i], t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
+        t->leaf_env[i] = same >= 0
+                             ? t->leaf_env[same]
+                             : dync__tracer_env_add(
+                                   t, call->tensor[i],
+                                   dync__fake_of(call->tensor[i],
+                                                 t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
@@ -613,7 +672,10 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
-typedef struct dync__trace_leaves { dync__tracer *t; int k; } dync__trace_leaves;
+typedef struct dync__trace_leaves {
+    dync__tracer *t;
+    int k;
+} dync__trace_leaves;
 static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
     dync__trace_leaves *l = user;
@@ -627,7 +689,8 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
     for (int i = 0; i < t->call->nargs; i++) {
         if (dync__number_argument(t, i, &out[i])) continue;
         out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
-        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
+        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE)
+            return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }

@@ -1,84 +1,119 @@
-/* capture/trace.h: the tracer's state, shared by trace.c (recording), cut.c (segments) and intercept.c (breaks). */
+/* capture/trace.h: the tracer's state, shared by trace.c (recording), cut.c (segments) and
+ * intercept.c (breaks). */
 #ifndef DYNC__TRACE_H
 #define DYNC__TRACE_H
 #include "capture.h"
 
 /* mark: pending calls at its entry */
-typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;
-/* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
-typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
-/* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
+typedef struct dync__trace_frame {
+    const char *name;
+    dync_loc at;
+    int mark;
+    bool broken;
+} dync__trace_frame;
+/* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index
+ * + 1); or the gradient of another place. */
+typedef struct dync__origin {
+    dync__segment *seg;
+    const int *in_env;
+    int out, foreign;
+    bool is_grad;
+} dync__origin;
+/* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it
+ * was read, or at the last cut. */
 /* of: a fake, owned */
-typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;
-typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
+typedef struct dync__effect_wait {
+    dync__effect effect;
+    dync__tensor *of;
+} dync__effect_wait;
+typedef struct dync__grad_record {
+    dync__tensor *of, *before;
+    bool read;
+} dync__grad_record;
 /* number.c: a symbolic number */
 typedef struct dync__number dync__number;
 /* what a cell holds at this point of the trace */
-typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now;
-typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
+typedef struct dync__cell_now {
+    dync_cell *cell;
+    dync_value value;
+} dync__cell_now;
+typedef struct dync__trace_pause {
+    dync__handler *top;
+    bool compiling;
+} dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
     dync__compiled *fn;
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync__graph *graph;                   /* pending operations; NULL: none since the last cut */
-    int pending;                         /* calls in it */
-    int lo, hi;                          /* calls of the piece being cut */
-    int frames_before;                   /* compiles of the function when the call began */
-    int split;                           /* the cut has one more end after so many of them; 0: none */
-    const dync__effect *at_split;        /* what is done there, to of_split; NULL: nothing */
+    dync__graph *graph;           /* pending operations; NULL: none since the last cut */
+    int pending;                  /* calls in it */
+    int lo, hi;                   /* calls of the piece being cut */
+    int frames_before;            /* compiles of the function when the call began */
+    int split;                    /* the cut has one more end after so many of them; 0: none */
+    const dync__effect *at_split; /* what is done there, to of_split; NULL: nothing */
     dync__tensor *of_split;
-    bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
+    bool graph_grad_off; /* grad mode where it begins: what it is compiled for and runs in */
     /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) real;
-    DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
-    DYNC__VEC(dync__node *) holder;       /* their placeholders in the pending graph, or NULL */
+    DYNC__VEC(dync__tensor *) fake; /* their fakes (owned) */
+    DYNC__VEC(dync__node *) holder; /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
-    DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
+    DYNC__VEC(dync__tensor *) made;       /* fakes of pending nodes (owned) */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
-    DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
+    DYNC__VEC(dync__trace_frame) frames;  /* open dync_frame calls */
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
     /* other effects, before and after what is pending */
     DYNC__VEC(dync__effect_wait) before, effects;
-    int hooks_seen;                      /* places whose tensors' hooks the trace has */
-    int n_constants;                     /* calls of constant functions so far */
-    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
-    const char *inner;                   /* taped: what would be lost where the result's history goes on outside */
-    dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
+    int hooks_seen;        /* places whose tensors' hooks the trace has */
+    int n_constants;       /* calls of constant functions so far */
+    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
+    const char *inner; /* taped: what would be lost where the result's history goes on outside */
+    dync__handler recorder; /* taped: at the bottom, under the tape; handler then only takes
+                               arguments into the trace */
     dync__handler *bottom_before;
-    bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
-    bool walking, walked;                /* inside backward, which runs over fakes; it ran */
-    int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
-    const dync__path_step *path;         /* decided outcomes, replayed first */
+    bool taped, restart;  /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked; /* inside backward, which runs over fakes; it ran */
+    int leaf_env[DYNC__MAX_LEAVES]; /* place of each tensor argument */
+    const dync__path_step *path;    /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;                 /* of a trace that left the tree */
-    dync_status status;                  /* first failure inside the trace */
-    const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
-    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;                    /* user line of the last operator or break */
-    bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
+    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
+    dync__arena scratch;    /* of a trace that left the tree */
+    dync_status status;     /* first failure inside the trace */
+    const char *cut_reason; /* the break that ends the pieces being compiled, or NULL */
+    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;       /* user line of the last operator or break */
+    bool opaque, stopped,
+        fresh; /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;           /* while an opaque function of another layer works */
-    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;                    /* DYNC__SCRIPT_... */
+    dync__trace_pause resting;   /* while an opaque function of another layer works */
+    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;            /* DYNC__SCRIPT_... */
     bool script_is_new;
     struct dync__tracer *outer;
-    DYNC__VEC(dync__number *) number;    /* arguments first; in scratch */
+    DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
     int n_number_inputs;
-    dync__number **operand;              /* of the operator being recorded, by argument; NULL: none is symbolic */
-    dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    dync__number *
+        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
+    dync__symtab *syms,
+        *syms_outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
 
-enum { DYNC__SCRIPT_NONE, DYNC__SCRIPT_RECORDS, DYNC__SCRIPT_STOPPED /* recorded so far */, DYNC__SCRIPT_REPLAYS };
+enum {
+    DYNC__SCRIPT_NONE,
+    DYNC__SCRIPT_RECORDS,
+    DYNC__SCRIPT_STOPPED /* recorded so far */,
+    DYNC__SCRIPT_REPLAYS
+};
 /* trace.c */
-/* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and what it does from here is not recorded. */
+/* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
+ * what it does from here is not recorded. */
 DYNC__FN dync__tracer *dync__tracer_current(void);
-DYNC__FN dync__tracer *dync__tracer_peek(void);                                   /* as it is */
+DYNC__FN dync__tracer *dync__tracer_peek(void); /* as it is */
 DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
@@ -88,7 +123,8 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 /* -1: no memory */
-DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);
+DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null,
+                                  const char *source_or_null);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
@@ -101,7 +137,8 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
+                                       const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
@@ -109,9 +146,12 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
 /* effects.c */
 /* borrowed */
-DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);
-DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
-DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake,
+                                         dync__tensor **grad_or_null);
+DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake,
+                                          dync__tensor *grad_or_null);
+DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect,
+                                      dync__tensor *fake);
 /* of a hook not registered yet */
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);
 DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id,
@@ -124,7 +164,7 @@ DYNC__FN dync_status dync__effect_hooks(dync__tracer *);
 DYNC__FN dync_status dync__effects_begin(dync__tracer *);
 /* what effects need leaves the graph */
 DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);
-DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
+DYNC__FN dync_status dync__effects_flush(dync__tracer *); /* after a cut */
 /* foreign code may have set gradients */
 DYNC__FN void dync__effects_forget(dync__tracer *);
 DYNC__FN void dync__effects_free(dync__tracer *);
@@ -137,20 +177,26 @@ DYNC__FN dync__tracer *dync__tracing_or_replay(void);
 DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
-DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
-DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
+DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
+                                     int nargs, const dync_value *args);
+DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
+                                       dync__tensor **out);
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
 /* the recorded tensor that an alias of the tape stands for */
 DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);
-DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
-DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
-DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
+DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads,
+                                   dync_grad_options, dync_status *status);
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs,
+                                          dync_value grads, dync_grad_options);
+DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs,
+                                const dync_value *args, dync_value *result);
 DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
 /* lint.c: what a trace reports; nothing happens while there is no lint */
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
-DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
+                                  const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 /* true: in the second trace, the outcome to take */
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
@@ -164,7 +210,8 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *);
 DYNC__FN void dync__numbers_close(dync__tracer *);
 /* true: it is a symbol */
 DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
-DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
+DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell);
 /* NULL: none of this trace */
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
 /* -1: none of this trace's */
@@ -177,7 +224,9 @@ DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
 /* its place in the environment; -1: no memory */
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
 /* lift.c */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
+                                        dync__tensor *const *in, const int **in_env,
+                                        dync__segment **);
 DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
 DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);
@@ -193,12 +242,14 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *, dync__number *const *operand_or_null);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
+                              dync__number *const *operand_or_null);
 DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
 DYNC__FN void dync__script_foreign(dync__tracer *, int env);
 DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
 DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
-DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out, dync__tensor *const *fakes);
+DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
+                                 dync__tensor *const *fakes);
 DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
 DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
@@ -221,20 +272,26 @@ DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *
 DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
 /* cut.c */
 /* what it dropped, too */
-DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
+                                        dync__tensor **out);
 /* everything that was dropped and is still held */
 DYNC__FN dync_status dync__env_complete(dync__tracer *);
-DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
+DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env,
+                                   dync__tensor **out);
 /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 /* cuts there (and does that) and here; no break */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made,
+                                        const dync__effect *then_or_null);
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
+                                       const dync__tensor *);
 /* the last pending write to its memory; NULL: none */
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
-DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
-DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
+DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
+                                       const char *fullgraph_text);
+DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                        int64_t *outcome);
 /* after a cut: the real tensor (borrowed), or NULL + error */
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
 /* "file:line in fn" lines, outermost first */

@@ -1,5 +1,6 @@
-/* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's function.
- * Before guard.c. Values are walked in preorder everywhere: the same order in guards, sources and fakes. */
+/* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's
+ * function. Before guard.c. Values are walked in preorder everywhere: the same order in guards,
+ * sources and fakes. */
 #include "../dync.in.h"
 #include "capture.h"
 
@@ -15,10 +16,12 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)       /* traced code calls programs */
-            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was "
-                                              "made while another call was traced "
-                              "and kept in a variable (made by %s)", t->op ? t->op : "?");
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling) /* traced code calls programs */
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expected a tensor with data, got one that was "
+                              "made while another call was traced "
+                              "and kept in a variable (made by %s)",
+                              t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         const dync__list *l = dync__value_list(*v);
@@ -34,7 +37,10 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
     c->args = args;
     c->n_tensors = 0;
     if (nargs < 0 || (nargs > 0 && !args))
-        return dync__fail(DYNC_ERR_VALUE, nargs < 0 ? "expected a number of arguments, got %d" : "expected %d arguments, got NULL", nargs);
+        return dync__fail(DYNC_ERR_VALUE,
+                          nargs < 0 ? "expected a number of arguments, got %d"
+                                    : "expected %d arguments, got NULL",
+                          nargs);
     for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
     return DYNC_OK;
 }
@@ -69,8 +75,15 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
 }
 
 /* ---- callees: what dync_compile and dync_frame take ------------------------------------------ */
-enum { DYNC__CALLEE_FN0, DYNC__CALLEE_FN6 = 6, DYNC__CALLEE_VALUES, DYNC__CALLEE_MODULE, DYNC__CALLEE_COMPILED, DYNC__CALLEE_GRAPH,
-       DYNC__CALLEE_PROGRAM };
+enum {
+    DYNC__CALLEE_FN0,
+    DYNC__CALLEE_FN6 = 6,
+    DYNC__CALLEE_VALUES,
+    DYNC__CALLEE_MODULE,
+    DYNC__CALLEE_COMPILED,
+    DYNC__CALLEE_GRAPH,
+    DYNC__CALLEE_PROGRAM
+};
 
 static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object)
 {
@@ -86,8 +99,10 @@ typedef dync_tensor *(*dync__fn1)(dync_tensor *);
 typedef dync_tensor *(*dync__fn2)(dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn4)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
-typedef dync_tensor *(*dync__fn5)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
-typedef dync_tensor *(*dync__fn6)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+typedef dync_tensor *(*dync__fn5)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
+                                  dync_tensor *);
+typedef dync_tensor *(*dync__fn6)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
+                                  dync_tensor *, dync_tensor *);
 DYNC_API dync_callee dync_fn0(dync__fn0 f) { return dync__callee_make(0, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn1(dync__fn1 f) { return dync__callee_make(1, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn2(dync__fn2 f) { return dync__callee_make(2, (void (*)(void))f, NULL); }
@@ -95,7 +110,10 @@ DYNC_API dync_callee dync_fn3(dync__fn3 f) { return dync__callee_make(3, (void (
 DYNC_API dync_callee dync_fn4(dync__fn4 f) { return dync__callee_make(4, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn5(dync__fn5 f) { return dync__callee_make(5, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn6(dync__fn6 f) { return dync__callee_make(6, (void (*)(void))f, NULL); }
-DYNC_API dync_callee dync_fnv(dync_function f) { return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fnv(dync_function f)
+{
+    return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL);
+}
 DYNC_API dync_callee dync_fnm(dync_module *m)
 {
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
@@ -103,9 +121,18 @@ DYNC_API dync_callee dync_fnm(dync_module *m)
     if (module) c.args = module->args;
     return c;
 }
-DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f); }
-DYNC_API dync_callee dync_fng(dync_graph *g) { return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g); }
-DYNC_API dync_callee dync_fnp(dync_program *p) { return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p); }
+DYNC_API dync_callee dync_fnc(dync_compiled *f)
+{
+    return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f);
+}
+DYNC_API dync_callee dync_fng(dync_graph *g)
+{
+    return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g);
+}
+DYNC_API dync_callee dync_fnp(dync_program *p)
+{
+    return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p);
+}
 DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
 DYNC_API dync_callee dync_fn_none(const void *what)
 {
@@ -128,31 +155,53 @@ static dync_callee dync__callee_flag(dync_callee c, int flag)
     c.flags |= flag;
     return c;
 }
-DYNC_API dync_callee dync_disable_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_DISABLED); }
-DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_ALLOWED); }
-DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_CONSTANT); }
+DYNC_API dync_callee dync_disable_callee(dync_callee c)
+{
+    return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
+}
+DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
+{
+    return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
+}
+DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
+{
+    return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
+}
 
-DYNC__FN int dync__callee_arity(const dync_callee *c) { return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1; }
-DYNC__FN dync__module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL; }
-DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL; }
+DYNC__FN int dync__callee_arity(const dync_callee *c)
+{
+    return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1;
+}
+DYNC__FN dync__module *dync__callee_module(const dync_callee *c)
+{
+    return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL;
+}
+DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c)
+{
+    return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL;
+}
 static uint32_t dync__callee_object(const dync_callee *c)
 {
-    static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH, DYNC__OBJECT_PROGRAM};
+    static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH,
+                                    DYNC__OBJECT_PROGRAM};
     return kinds[c->kind - DYNC__CALLEE_MODULE];
 }
 DYNC__FN bool dync__callee_valid(const dync_callee *c)
 {
     if (c->kind <= DYNC__CALLEE_VALUES) return c->fn != NULL;
-    return c->kind <= DYNC__CALLEE_PROGRAM && dync__object_peek(c->object, dync__callee_object(c)) != NULL;
+    return c->kind <= DYNC__CALLEE_PROGRAM &&
+           dync__object_peek(c->object, dync__callee_object(c)) != NULL;
 }
 DYNC__FN const char *dync__callee_text(const dync_callee *c)
 {
-    return c->kind <= DYNC__CALLEE_VALUES ? "a function" : dync__object_text(dync__callee_object(c));
+    return c->kind <= DYNC__CALLEE_VALUES ? "a function"
+                                          : dync__object_text(dync__callee_object(c));
 }
 DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who)
 {
     if (dync__callee_valid(c)) return DYNC_OK;
-    if (c->kind <= DYNC__CALLEE_VALUES || c->kind > DYNC__CALLEE_PROGRAM || !c->object) return dync__fail(DYNC_ERR_VALUE, "%s: the function is NULL", who);
+    if (c->kind <= DYNC__CALLEE_VALUES || c->kind > DYNC__CALLEE_PROGRAM || !c->object)
+        return dync__fail(DYNC_ERR_VALUE, "%s: the function is NULL", who);
     (void)dync__object_fail(c->object, dync__callee_object(c), who);
     return DYNC_ERR_VALUE;
 }
@@ -174,7 +223,8 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
 {
     if (c->kind <= DYNC__CALLEE_FN6) {
         if (nargs != c->kind) {
-            dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", c->name ? c->name : "the function", c->kind, c->kind == 1 ? "" : "s", nargs);
+            dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d",
+                       c->name ? c->name : "the function", c->kind, c->kind == 1 ? "" : "s", nargs);
             return DYNC_NONE;
         }
         dync_tensor *t[6] = {0};
@@ -186,12 +236,15 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     if (c->kind == DYNC__CALLEE_VALUES) return ((dync_function)c->fn)(args, nargs, c->user);
     if (dync__callee_check(c, "a call") != DYNC_OK) return DYNC_NONE;
     switch (c->kind) {
-    case DYNC__CALLEE_MODULE: return dync__module_forward(dync__module_peek(c->object), nargs, args);
-    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
+    case DYNC__CALLEE_MODULE:
+        return dync__module_forward(dync__module_peek(c->object), nargs, args);
+    case DYNC__CALLEE_COMPILED:
+        return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
     case DYNC__CALLEE_GRAPH: return dync__graph_run(dync__graph_peek(c->object), args, nargs);
     default: break;
     }
-    dync_value (*run)(dync__program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
+    dync_value (*run)(dync__program *, int, const dync_value *) =
+        DYNC__ATOMIC_PEEK(&dync__program_run_hook);
     return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 
@@ -203,7 +256,7 @@ static bool dync__is_plain_number(const dync_value *v)
 
 static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
 {
-    uint64_t x = (uint64_t)a, y = (uint64_t)b;           /* wraps, as int64 tensors do */
+    uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
     if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
     if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
     if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
@@ -222,18 +275,36 @@ static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
         return DYNC_NONE;
     }
-    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT) return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
+    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
+        return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
     double x = dync_as_float(a), y = dync_as_float(b);
-    return dync_v_float(op == DYNC__OP_add ? x + y : op == DYNC__OP_sub ? x - y : op == DYNC__OP_mul ? x * y : floor(x / y));
+    return dync_v_float(op == DYNC__OP_add   ? x + y
+                        : op == DYNC__OP_sub ? x - y
+                        : op == DYNC__OP_mul ? x * y
+                                             : floor(x / y));
 }
 
 static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
 {
     dync_value r;
     bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
-    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r) ? r : dync__sym_plain(op, a, b);
+    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r)
+               ? r
+               : dync__sym_plain(op, a, b);
 }
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_add, a, b); }
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_sub, a, b); }
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_mul, a, b); }
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_floor_divide, a, b); }
+DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_add, a, b);
+}
+DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_sub, a, b);
+}
+DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_mul, a, b);
+}
+DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_floor_divide, a, b);
+}

@@ -1,13 +1,13 @@
-/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C function on copies of
- * the arguments, then the compiled code on the arguments themselves, from the same random state;
- * results, written arguments and written globals are compared. Where a call is traced (the first
- * one, and every call of a function with an opaque break) its segments are compared instead, each
- * with the interpretation of its graph, so that opaque code runs no more often than it would.
- * After intercept.c, before cache.c.
+/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C
+ * function on copies of the arguments, then the compiled code on the arguments themselves, from the
+ * same random state; results, written arguments and written globals are compared. Where a call is
+ * traced (the first one, and every call of a function with an opaque break) its segments are
+ * compared instead, each with the interpretation of its graph, so that opaque code runs no more
+ * often than it would. After intercept.c, before cache.c.
  *
- * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is put
- * back, its hooks are removed, grad mode and random state are as before. Tensors of other devices are not
- * compared. */
+ * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is
+ * put back, its hooks are removed, grad mode and random state are as before. Tensors of other
+ * devices are not compared. */
 #include "../dync.in.h"
 #include "trace.h"
 
@@ -20,7 +20,8 @@ DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch
 DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
 DYNC__FN bool dync__verify_on(void)
 {
-    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) && !dync__verify_running;
+    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) &&
+           !dync__verify_running;
 }
 
 /* A global that the entry may write: its memory before and after the reference run. */
@@ -32,26 +33,31 @@ typedef struct dync__verify_global {
 
 /* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
 typedef struct dync__verify_leaf {
-    dync__tensor *of, *before, *after;  /* of: owned; gradients before and after the reference run: owned */
+    dync__tensor *of, *before,
+        *after; /* of: owned; gradients before and after the reference run: owned */
     const char *source;
     int hooks;
-    bool requires;
+    bool
+        requires;
 } dync__verify_leaf;
-typedef struct dync__verify_cell { dync_cell *cell; dync_value before, after; } dync__verify_cell;
+typedef struct dync__verify_cell {
+    dync_cell *cell;
+    dync_value before, after;
+} dync__verify_cell;
 
 struct dync__verify {
     dync_scope scope;
     const dync__compiled *f;
-    const char *name;                   /* of what is compared, for the message */
+    const char *name; /* of what is compared, for the message */
     int n;
-    int room;                           /* of the four arrays, one block */
+    int room;                            /* of the four arrays, one block */
     dync__tensor **real, **copy, **base; /* base: what copy is a view of, or NULL; owned */
     const char **source;
     DYNC__VEC(dync__verify_global) global;
     DYNC__VEC(dync__verify_leaf) leaf;
-    DYNC__VEC(dync__verify_cell) cell;  /* each once */
+    DYNC__VEC(dync__verify_cell) cell; /* each once */
     dync_value expected;
-    dync__error_slot error;             /* of the reference run */
+    dync__error_slot error; /* of the reference run */
     uint64_t rng_seed, rng_offset;
     bool grad_off;
 };
@@ -69,11 +75,14 @@ static dync__storage *dync__verify_storage(const dync__storage *from)
     return s;
 }
 
-/* The number of an earlier input on the same storage whose copy a copy of input i can share it with; -1. */
+/* The number of an earlier input on the same storage whose copy a copy of input i can share it
+ * with; -1. */
 static int dync__verify_neighbour(const dync__verify *v, int i)
 {
     for (int j = 0; j < i; j++)
-        if (v->real[j]->storage == v->real[i]->storage && (v->base[j] || dync__tensor_is_leaf(v->copy[j]))) return j;
+        if (v->real[j]->storage == v->real[i]->storage &&
+            (v->base[j] || dync__tensor_is_leaf(v->copy[j])))
+            return j;
     return -1;
 }
 
@@ -89,12 +98,15 @@ static bool dync__verify_shares_history(dync__tensor *const *in, int n, int i)
     return history && others;
 }
 
-/* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it. Owned. */
+/* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it.
+ * Owned. */
 static dync__tensor *dync__verify_whole(const dync__tensor *x)
 {
     dync__layout lay;
     int64_t items = (int64_t)(x->storage->size_bytes / dync__dtype_info(x->dtype)->bytes);
-    dync__storage *storage = dync__layout_contiguous(&lay, 1, &items) == DYNC_OK ? dync__verify_storage(x->storage) : NULL;
+    dync__storage *storage = dync__layout_contiguous(&lay, 1, &items) == DYNC_OK
+                                 ? dync__verify_storage(x->storage)
+                                 : NULL;
     dync__tensor *leaf = storage ? dync__tensor_new(storage, x->dtype, &lay) : NULL, *clone;
     if (!leaf) return NULL;
     dync__tensor_set_requires_grad(leaf, true);
@@ -109,7 +121,8 @@ static dync__tensor *dync__verify_view(dync__tensor *base, const dync__tensor *x
     memcpy(shape.d, x->lay.shape, (size_t)shape.n * sizeof *shape.d);
     memcpy(stride.d, x->lay.stride, (size_t)stride.n * sizeof *stride.d);
     dync_tensor *h = (dync_as_strided)(dync__handle(base), shape, stride, x->lay.offset);
-    dync__tensor *view = h ? dync__open(dync__tensor_requires_grad(x) ? h : dync_shallow_copy(h)) : NULL;
+    dync__tensor *view = h ? dync__open(dync__tensor_requires_grad(x) ? h : dync_shallow_copy(h))
+                           : NULL;
     if (view) dync__ref(view);
     return view;
 }
@@ -133,8 +146,10 @@ static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in,
         return v->base[i] ? dync__verify_view(v->base[i], x) : NULL;
     }
     dync__storage *storage = near >= 0 && !v->base[near] ? v->copy[near]->storage : NULL;
-    if (storage) dync__storage_ref(storage);
-    else if (!(storage = dync__verify_storage(x->storage))) return NULL;
+    if (storage)
+        dync__storage_ref(storage);
+    else if (!(storage = dync__verify_storage(x->storage)))
+        return NULL;
     dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
     if (!t || !dync__tensor_requires_grad(x)) return t;
     dync__tensor_set_requires_grad(t, true);
@@ -148,7 +163,9 @@ static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in,
 static bool dync__verify_copy_grad(dync__verify *v, int i)
 {
     const dync__tensor *grad = dync__tensor_grad(v->real[i]);
-    if (!grad || !dync__verify_readable(grad) || !dync__tensor_is_leaf(v->copy[i]) || dync__tensor_grad(v->copy[i])) return true;
+    if (!grad || !dync__verify_readable(grad) || !dync__tensor_is_leaf(v->copy[i]) ||
+        dync__tensor_grad(v->copy[i]))
+        return true;
     dync__tensor *g = NULL;
     for (int k = 0; k < v->n && !g; k++)
         if (v->real[k] == grad) g = v->copy[k];
@@ -243,7 +260,12 @@ static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char
 static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
 {
     if (!dync__tensor_is_leaf(t)) return true;
-    dync__verify_leaf l = {t, dync__tensor_grad(t), NULL, source, (int)(dync__hooks_mark(t) >> 32), (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
+    dync__verify_leaf l = {t,
+                           dync__tensor_grad(t),
+                           NULL,
+                           source,
+                           (int)(dync__hooks_mark(t) >> 32),
+                           (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
     if (!dync__vec_push(&v->leaf, l)) return false;
     dync__ref(t);
     if (!l.before) return true;
@@ -326,7 +348,7 @@ static dync_status dync__verify_differs(const dync__verify *v, const char *what,
 {
     const char *op = dync__tls.op;
     dync_loc at = dync__tls.at;
-    dync__tls.op = NULL;                /* the text begins the message */
+    dync__tls.op = NULL; /* the text begins the message */
     dync__tls.at = DYNC_NOWHERE;
     dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
                                           "incorrect results of backend %s: %s: %s%s",
@@ -338,8 +360,10 @@ static dync_status dync__verify_differs(const dync__verify *v, const char *what,
 
 static void dync__verify_number(dync__str *s, const void *p, int dtype)
 {
-    if (dync__dtype_info(dtype)->kind == 'f') dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
-    else dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
+    if (dync__dtype_info(dtype)->kind == 'f')
+        dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+    else
+        dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
 }
 
 /* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
@@ -443,13 +467,18 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     return DYNC_OK;
 }
 
-static dync_status dync__verify_grad(const dync__verify *v, const char *source, const dync__tensor *got, const dync__tensor *expected)
+static dync_status dync__verify_grad(const dync__verify *v, const char *source,
+                                     const dync__tensor *got, const dync__tensor *expected)
 {
     dync__str what = {0};
     dync__str_addf(&what, "%s.grad", source ? source : "an input");
     dync_status status = DYNC_OK;
-    if (got && expected) status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
-    else if (got || expected) status = dync__verify_differs(v, dync__str_get(&what), got ? " was set, expected none" : " is none, expected a tensor");
+    if (got && expected)
+        status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
+    else if (got || expected)
+        status =
+            dync__verify_differs(v, dync__str_get(&what),
+                                 got ? " was set, expected none" : " is none, expected a tensor");
     dync__str_free(&what);
     return status;
 }
@@ -457,13 +486,15 @@ static dync_status dync__verify_grad(const dync__verify *v, const char *source, 
 static dync_status dync__verify_effects(const dync__verify *v)
 {
     for (int i = 0; i < v->n; i++)
-        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]), dync__tensor_grad(v->copy[i])));
+        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]),
+                                    dync__tensor_grad(v->copy[i])));
     for (int i = 0; i < v->leaf.n; i++) {
         const dync__verify_leaf *l = &v->leaf.at[i];
         const dync__tensor *now = dync__tensor_grad(l->of);
         if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
         /* the same tensor is compared as a global is */
-        else if (now != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));
+        else if (now != l->before)
+            DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));
     }
     dync__str path = {0};
     dync_status status = DYNC_OK;
@@ -539,7 +570,8 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
     dync__error_guard_begin(&guard);
     dync__verify_running = true;
     dync__verify_now = v;
-    for (int i = 0; i < call->nargs; i++) args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
+    for (int i = 0; i < call->nargs; i++)
+        args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
     v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
     dync__verify_running = false;
     dync__verify_now = NULL;
@@ -559,7 +591,9 @@ DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__c
     for (int i = 0; i < e->foreign.n && ok; i++) {
         const dync__foreign *g = &e->foreign.at[i];
         dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
-        if (t) ok = dync__verify_add_global(v, t, g->guard.source) && dync__verify_add_leaf(v, t, g->guard.source);
+        if (t)
+            ok = dync__verify_add_global(v, t, g->guard.source) &&
+                 dync__verify_add_leaf(v, t, g->guard.source);
     }
     if (ok) {
         dync__verify_reference(v, call);
@@ -584,7 +618,10 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 {
     dync_value list = dync__list_new(n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
-        if (t[i]) dync__list_set(list, i, t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i]) : dync_v_tensor(dync__handle(t[i])));
+        if (t[i])
+            dync__list_set(list, i,
+                           t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i])
+                                                        : dync_v_tensor(dync__handle(t[i])));
     return list;
 }
 
@@ -604,7 +641,8 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const
         return NULL;
     }
     for (int i = 0; i < v->n; i++) {
-        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i])) : dync__arg_t(v->copy[i]);
+        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i]))
+                                                : dync__arg_t(v->copy[i]);
         v->source[i] = s->graph->node.at[i]->source;
     }
     dync__error_guard_begin(&guard);

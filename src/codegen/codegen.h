@@ -1,24 +1,31 @@
-/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/. */
+/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/.
+ */
 #ifndef DYNC__CODEGEN_H
 #define DYNC__CODEGEN_H
 #include "../loop/loop.h"
 
-/* A runnable kernel. Immutable once made: running it is thread safe. interp.c (the tile interpreter) makes it today; the JITs put
- * themselves before it. */
+/* A runnable kernel. Immutable once made: running it is thread safe. interp.c (the tile
+ * interpreter) makes it today; the JITs put themselves before it. */
 typedef struct dync__code dync__code;
 /* NULL + error; the kernel may die afterwards */
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
-DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
-/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of the loops? Then in any order, on any threads. */
+DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed,
+                                    uint64_t rng_offset);
+/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of
+ * the loops? Then in any order, on any threads. */
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
-DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
-/* Does it read by the n indices from an offset of slot `index` on, all of them, along a dim of `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
-DYNC__FN bool dync__code_check(dync__code *, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size);
+DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin,
+                                         int64_t end, int64_t of);
+/* Does it read by the n indices from an offset of slot `index` on, all of them, along a dim of
+ * `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
+DYNC__FN bool dync__code_check(dync__code *, const int32_t *slot, int32_t index, int64_t offset,
+                               int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
 /* listing for DYNC_LOG=code */
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 
-/* csrc.c: the kernel as a C11 function over restrict pointers: `static void NAME(const float *a, float *y) { ... }`. */
+/* csrc.c: the kernel as a C11 function over restrict pointers: `static void NAME(const float *a,
+ * float *y) { ... }`. */
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
 #endif

@@ -1,17 +1,19 @@
-/* codegen/codemem.c: memory that machine code runs from. Before: base/os.c maps; after: jit.c writes kernels into it.
+/* codegen/codemem.c: memory that machine code runs from. Before: base/os.c maps; after: jit.c
+ * writes kernels into it.
  *
- * Two ways: a file without a name mapped twice, once to write and once to execute, in chunks that many kernels share; or fresh
- * private pages per kernel, written, then made executable for good. No page is ever writable and executable at one address.
- * Where both are refused kernels stay interpreted.
- * Invariants: a place in a chunk is written once and never again, and a chunk goes when its last block goes, so that a child
- * after fork, which shares the pages, never sees code change; a child makes chunks of its own. All under one lock. */
+ * Two ways: a file without a name mapped twice, once to write and once to execute, in chunks that
+ * many kernels share; or fresh private pages per kernel, written, then made executable for good. No
+ * page is ever writable and executable at one address. Where both are refused kernels stay
+ * interpreted. Invariants: a place in a chunk is written once and never again, and a chunk goes
+ * when its last block goes, so that a child after fork, which shares the pages, never sees code
+ * change; a child makes chunks of its own. All under one lock. */
 #include "../dync.in.h"
 #include "codemem.h"
 
 enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {
     struct dync__codechunk *next;
-    uint8_t *write, *exec;             /* the same address where pages are sealed */
+    uint8_t *write, *exec; /* the same address where pages are sealed */
     size_t bytes, used, blocks;
     int process;
     bool twice;
@@ -21,7 +23,7 @@ static struct {
     dync__mutex lock;
     dync__codechunk *chunks;
     int32_t way;
-    bool said, ending;                 /* ending: since a shutdown no code was made */
+    bool said, ending; /* ending: since a shutdown no code was made */
     dync__codemem_stats stats;
 } dync__codemem;
 
@@ -56,8 +58,9 @@ static dync__codechunk *dync__codemem_chunk(size_t bytes)
 static void dync__codemem_refuse(void)
 {
     dync__codemem.stats.refused++;
-    if (!dync__codemem.said) dync__log(DYNC__LOG_code, "no executable memory: kernels are "
-                                                       "interpreted");
+    if (!dync__codemem.said)
+        dync__log(DYNC__LOG_code, "no executable memory: kernels are "
+                                  "interpreted");
     dync__codemem.said = true;
     dync__codemem.way = DYNC__CODEMEM_REFUSED;
 }
@@ -68,7 +71,9 @@ DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock
     dync__codechunk *c = dync__codemem.chunks;
     int process = dync__os_process();
     dync__codemem.ending = false;
-    while (c && (dync__codemem.way != DYNC__CODEMEM_TWICE || !c->twice || c->process != process || c->bytes - c->used < bytes)) c = c->next;
+    while (c && (dync__codemem.way != DYNC__CODEMEM_TWICE || !c->twice || c->process != process ||
+                 c->bytes - c->used < bytes))
+        c = c->next;
     if (!c) {
         c = dync__codemem_chunk(bytes);
         if (!c && dync__codemem.way != DYNC__CODEMEM_TWICE) dync__codemem_refuse();
@@ -86,13 +91,15 @@ DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock
     return true;
 }
 
-/* A chunk without blocks goes, but one that has room for more stays while it is the newest: kernels come and go. */
+/* A chunk without blocks goes, but one that has room for more stays while it is the newest: kernels
+ * come and go. */
 static void dync__codemem_drop(dync__codechunk *c, bool all)
 {
     dync__codechunk **at = &dync__codemem.chunks;
     if (!all && --c->blocks > 0) return;
-    if (!all && !dync__codemem.ending && c->twice && c == dync__codemem.chunks && c->used < c->bytes / 2 &&
-        c->process == dync__os_process()) return;
+    if (!all && !dync__codemem.ending && c->twice && c == dync__codemem.chunks &&
+        c->used < c->bytes / 2 && c->process == dync__os_process())
+        return;
     while (*at != c) at = &(*at)->next;
     *at = c->next;
     dync__os_code_unmap(c->exec, c->bytes);

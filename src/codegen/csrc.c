@@ -59,8 +59,10 @@ static void dync__csrc_float(dync__str *out, double x, int type)
                                : "-INFINITY");
         return;
     }
-    if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
-    else dync__double_text(x, text, sizeof text);
+    if (type == DYNC_F32)
+        dync__float_text((float)x, text, sizeof text);
+    else
+        dync__double_text(x, text, sizeof text);
     bool negative = text[0] == '-';
     dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0",
                    type == DYNC_F32 ? "f" : "", negative ? ")" : "");
@@ -68,9 +70,12 @@ static void dync__csrc_float(dync__str *out, double x, int type)
 
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 {
-    if (dync__csrc_is_float(in->type)) dync__csrc_float(out, in->imm.f, in->type);
-    else if (in->imm.i == INT64_MIN) dync__str_add(out, "INT64_MIN");
-    else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN) dync__str_add(out, "INT32_MIN");
+    if (dync__csrc_is_float(in->type))
+        dync__csrc_float(out, in->imm.f, in->type);
+    else if (in->imm.i == INT64_MIN)
+        dync__str_add(out, "INT64_MIN");
+    else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN)
+        dync__str_add(out, "INT32_MIN");
     else
         dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld",
                        in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
@@ -92,7 +97,8 @@ static void dync__csrc_index(dync__csrc *c, int access)
         dync__str_addf(c->out, "%c%d", loop, number);
         first = false;
     }
-    if (first) dync__str_addf(c->out, "%lld", (long long)a->offset);
+    if (first)
+        dync__str_addf(c->out, "%lld", (long long)a->offset);
     else if (a->offset)
         dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
 }
@@ -216,7 +222,8 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
 {
     int from = dync__csrc_inst(c, in->arg[0])->type;
     bool wide = in->type == DYNC_I64;
-    if (in->type == DYNC_BOOL) dync__csrc_expand(c, in, in->type, "$a != 0");
+    if (in->type == DYNC_BOOL)
+        dync__csrc_expand(c, in, in->type, "$a != 0");
     else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64)
         dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
     else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type))
@@ -271,7 +278,8 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_scan:
-        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__csrc_type(in->type), (int)(in - c->k->inst.at), in->type == DYNC_I64 ? "uint64_t" : "double");
+        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__csrc_type(in->type),
+                       (int)(in - c->k->inst.at), in->type == DYNC_I64 ? "uint64_t" : "double");
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_addc(c->out, ')');
         break;
@@ -296,8 +304,10 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
          narrow = dync__dtype_info(dtype)->compute != dtype;
     dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
     dync__str_add(c->out, " = ");
-    if (half) dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
-    else if (narrow) dync__str_addf(c->out, "(%s)", dync__csrc_type(dtype));
+    if (half)
+        dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
+    else if (narrow)
+        dync__str_addf(c->out, "(%s)", dync__csrc_type(dtype));
     dync__csrc_use(c, in->arg[0], in->section);
     dync__str_add(c->out, half ? ");\n" : ";\n");
 }
@@ -323,7 +333,8 @@ static void dync__csrc_reduce_begin(dync__csrc *c, int i)
         dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
     else if (least || most)
         dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
-    else dync__str_add(c->out, one ? "1" : "0");
+    else
+        dync__str_add(c->out, one ? "1" : "0");
     dync__str_add(c->out, ";\n");
 }
 
@@ -336,7 +347,8 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
     if (in->imm.i < DYNC__R_MAX) {
         const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*",
                    *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
-        if (f) dync__str_addf(c->out, "v%d %s= ", i, op);
+        if (f)
+            dync__str_addf(c->out, "v%d %s= ", i, op);
         else
             dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op,
                            u);
@@ -429,7 +441,8 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
             dync__csrc_reduce_begin(c, i);
         if (!c->needed[i] || dync__csrc_inst(c, i)->prim != DYNC__P_scan) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_I64 ? "uint64_t" : "double", i);
+        dync__str_addf(c->out, "%s r%d = 0;\n",
+                       dync__csrc_inst(c, i)->type == DYNC_I64 ? "uint64_t" : "double", i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
@@ -537,7 +550,8 @@ static void dync__csrc_function(dync__csrc *c)
     for (int first = 0, end; first < k->inst.n; first = end) {
         int section = k->inst.at[first].section;
         for (end = first; end < k->inst.n && k->inst.at[end].section == section;) end++;
-        if (section & 1) dync__csrc_phase(c, first, end);
+        if (section & 1)
+            dync__csrc_phase(c, first, end);
         else
             for (int i = first; i < end; i++) dync__csrc_statement(c, i);
     }

@@ -1,40 +1,62 @@
-/* codegen/gemm_code.h: the pieces of matrix products: tiles of C in registers, inner products, packing. x86_gemm.c emits each form as
- * machine code once, when it is first asked for; gemm_run.c finds and calls it, or does the same in C where there is none (no JIT,
- * DYNC_CPU=none, executable memory refused). kernel/gemm.c cuts products into tiles; other kernels use the forms for their own loops. */
+/* codegen/gemm_code.h: the pieces of matrix products: tiles of C in registers, inner products,
+ * packing. x86_gemm.c emits each form as machine code once, when it is first asked for; gemm_run.c
+ * finds and calls it, or does the same in C where there is none (no JIT, DYNC_CPU=none, executable
+ * memory refused). kernel/gemm.c cuts products into tiles; other kernels use the forms for their
+ * own loops. */
 #ifndef DYNC__GEMM_CODE_H
 #define DYNC__GEMM_CODE_H
 #include "../base/base.h"
 #include "x86_enc.h"
 
-/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping), one f32 of A by an
- * f16 or bf16 of B (AS: TILE and DOTS only). */
+/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by
+ * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE and DOTS
+ * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
- * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
- * COPY   lines of k, dense: c[k, column] = a[k, column]
- * SWAP, STAGE, WEAVE   x86_turn.c, by dync__gt_swap only
- * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
-enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_STAGE, DYNC__GT_WEAVE };
-/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
- * ADD: d (c itself in DOTS) is added at the end. BIAS: one element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
- * emitter: the last vector is a part, by mask and lanes. */
-enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8, DYNC__GT_BIAS = 16 };
+ * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
+ * lines of b, at most 4 each COPY   lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE,
+ * WEAVE   x86_turn.c, by dync__gt_swap only PAIR   two lines of 2-byte (BF16) or four of 1-byte
+ * elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+enum {
+    DYNC__GT_TILE,
+    DYNC__GT_DOTS,
+    DYNC__GT_COPY,
+    DYNC__GT_PAIR,
+    DYNC__GT_SWAP,
+    DYNC__GT_STAGE,
+    DYNC__GT_WEAVE
+};
+/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k
+ * a_step apart (packed, transposed). ADD: d (c itself in DOTS) is added at the end. BIAS: one
+ * element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64.
+ * TAIL is for the emitter: the last vector is a part, by mask and lanes. */
+enum {
+    DYNC__GT_A_ROWS = 1,
+    DYNC__GT_TAIL = 2,
+    DYNC__GT_ADD = 4,
+    DYNC__GT_HALF = 8,
+    DYNC__GT_BIAS = 16
+};
 
 /* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
-    int64_t k;                        /* steps of k */
-    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
-    int64_t c_step, d_step;           /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
-    int64_t blocks, b_next;           /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS: of lines of b */
-    int64_t mask;                     /* of the last vector, set by dync__gt_do: bits, words */
+    int64_t k;              /* steps of k */
+    int64_t a_step, b_step; /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
+    int64_t c_step, d_step; /* rows; DOTS: d_step between columns of c; d_step 0: one line for all
+                               rows, a bias */
+    int64_t blocks, b_next; /* at least 1. TILE: this many blocks of whole columns, bytes from one's
+                               b to the next's; DOTS: of lines of b */
+    int64_t mask;           /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
 typedef void (*dync__gt_fn)(dync__gt_args *);
 
-/* The form's code, with the mask set in the arguments; NULL: there is none. It is good until dync__gt_epoch changes (dync_shutdown). */
-DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+/* The form's code, with the mask set in the arguments; NULL: there is none. It is good until
+ * dync__gt_epoch changes (dync_shutdown). */
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns,
+                                   dync__gt_args *);
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 /* are there registers for it? */
@@ -49,21 +71,37 @@ DYNC__FN bool dync__gt_by_words(int type);
 DYNC__FN int dync__gt_lanes(int type, int flags);
 /* of one step of k of one column */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }
-DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
- * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
-DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
+DYNC__INLINE int64_t dync__gt_b_bytes(int type)
+{
+    return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type);
+}
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at
+ * least 16 bytes. fetch: what lines go on with is wanted too, and is fetched. scratch: of
+ * DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not
+ * worth it for long lines in squares. */
+DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes)
+{
+    return step % DYNC__MIN(1024 * bytes, 4096) == 0;
+}
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step,
+                            int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
 /* are squares of whole cache lines turned in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
-/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
-enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
+/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte
+ * shuffles. STAGED: lines at once by way of scratch memory. */
+enum {
+    DYNC__GT_FEW = 12,
+    DYNC__GT_STAGED = 128,
+    DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16)
+};
 #if DYNC__JIT_X86
-DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch, int8_t v[16]);
+DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch,
+                              int8_t v[16]);
 DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square, bool fetch);
 DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second, bool fetch);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 #endif
-/* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
+/* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
+ * dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
 #endif

@@ -1,12 +1,15 @@
-/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of x86_gemm.c where there is any, else the same in C. After: kernel/.
+/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of x86_gemm.c where there is any,
+ * else the same in C. After: kernel/.
  *
- * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left over goes element by element. */
+ * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left
+ * over goes element by element. */
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "x86_enc.h"
 #include "../tensor/tensor.h"
 
-static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                           -1, -1, -1, -1, -1, -1, -1, -1};
 
 DYNC__FN bool dync__gt_can(int type)
 {
@@ -16,11 +19,16 @@ DYNC__FN bool dync__gt_can(int type)
     return DYNC__JIT_X86 && (cpu & need) == need;
 }
 
-DYNC__FN bool dync__gt_by_words(int type) { return type == DYNC__GT_U8 && dync__gt_can(type) && !(dync__cpu_features() & DYNC__CPU_VNNI); }
+DYNC__FN bool dync__gt_by_words(int type)
+{
+    return type == DYNC__GT_U8 && dync__gt_can(type) && !(dync__cpu_features() & DYNC__CPU_VNNI);
+}
 
 DYNC__FN int dync__gt_lanes(int type, int flags)
 {
-    int bytes = !dync__gt_can(DYNC__GT_F32) ? 16 : (dync__cpu_features() & DYNC__CPU_AVX512) && !(flags & DYNC__GT_HALF) ? 64 : 32;
+    int bytes = !dync__gt_can(DYNC__GT_F32)                                             ? 16
+                : (dync__cpu_features() & DYNC__CPU_AVX512) && !(flags & DYNC__GT_HALF) ? 64
+                                                                                        : 32;
     return bytes / (int)dync__gt_bytes(type);
 }
 
@@ -35,7 +43,8 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
         int b = words ? 2 * (rows > 1 ? vectors : 1) : rows > 1 ? vectors : 0;
         return rows <= 25 && vectors <= 8 && rows * vectors + b + 1 + words <= regs;
     }
-    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
+    if (kind == DYNC__GT_DOTS)
+        return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
     return vectors <= 8;
 }
 
@@ -56,7 +65,7 @@ typedef float dync__gt_f4 __attribute__((vector_size(16), aligned(4), may_alias)
 typedef double dync__gt_d2 __attribute__((vector_size(16), aligned(8), may_alias));
 #define DYNC__GT_ZERO {0}
 #else
-typedef float dync__gt_f4;                      /* no vector types: two columns at a time */
+typedef float dync__gt_f4; /* no vector types: two columns at a time */
 typedef double dync__gt_d2;
 #define DYNC__GT_ZERO 0
 #endif
@@ -65,63 +74,72 @@ typedef double dync__gt_d2;
 #define DYNC__GT_ROWS4(X) X(0) X(1) X(2) X(3)
 #define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
-#define DYNC__GT_ADD_D(i) c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
+#define DYNC__GT_ADD_D(i) \
+    c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
 #define DYNC__GT_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-#define DYNC__GT_BLOCK(T, VT, fn, ROWS)                                                              \
-    static void fn(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, T *c, int64_t c_row) \
-    {                                                                                                \
-        DYNC__GT_CONTRACT                                                                            \
-        typedef VT V;                                                                                \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        (void)row, (void)c_row, (void)d_row;                                                         \
-        ROWS(DYNC__GT_DECLARE)                                                                       \
-        for (; k > 0; k--, a += col, b += b_row) {                                                   \
-            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
-            ROWS(DYNC__GT_STEP)                                                                      \
-        }                                                                                            \
-        if (d) { ROWS(DYNC__GT_ADD_D) }                                                              \
-        ROWS(DYNC__GT_STORE)                                                                         \
+#define DYNC__GT_BLOCK(T, VT, fn, ROWS)                                                        \
+    static void fn(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
+                   const T *d, int64_t d_row, T *c, int64_t c_row)                             \
+    {                                                                                          \
+        DYNC__GT_CONTRACT                                                                      \
+        typedef VT V;                                                                          \
+        enum { W = sizeof(V) / sizeof(T) };                                                    \
+        (void)row, (void)c_row, (void)d_row;                                                   \
+        ROWS(DYNC__GT_DECLARE)                                                                 \
+        for (; k > 0; k--, a += col, b += b_row) {                                             \
+            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                    \
+            ROWS(DYNC__GT_STEP)                                                                \
+        }                                                                                      \
+        if (d) {                                                                               \
+            ROWS(DYNC__GT_ADD_D)                                                               \
+        }                                                                                      \
+        ROWS(DYNC__GT_STORE)                                                                   \
     }
 /* A tile by blocks of 4 rows or one and two vectors; steps in elements. */
-#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
-    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                      \
-    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                       \
-    static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
-                                     const T *d, int64_t d_row, T *c, int64_t c_row)                 \
-    {                                                                                                \
-        enum { W2 = 2 * sizeof(VT) / sizeof(T) };                                                    \
-        for (int i = 0, n; i < rows; i += n) {                                                       \
-            int j = 0;                                                                               \
-            n = rows - i >= 4 ? 4 : 1;                                                               \
-            for (; j + W2 <= columns; j += W2)                                                       \
-                (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, \
-                                                                      c + i * c_row + j, c_row);     \
-            for (int r = i; r < i + n; r++)                                                          \
-                for (int e = j; e < columns; e++) {                                                  \
-                    T sum = 0;                                                                       \
-                    for (int64_t p = 0; p < k; p++) sum += a[r * row + p * col] * b[p * b_row + e];  \
-                    c[r * c_row + e] = d ? sum + d[r * d_row + e] : sum;                             \
-                }                                                                                    \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__gt_dots_##name(int rows, int columns, int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_row, T *c, \
-                                     int64_t c_row, int64_t c_col, bool add)                         \
-    {                                                                                                \
-        DYNC__GT_CONTRACT                                                                            \
-        typedef VT V;                                                                                \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        for (int i = 0; i < rows; i++, a += a_row)                                                   \
-            for (int j = 0; j < columns; j++) {                                                      \
-                V s = DYNC__GT_ZERO;                                                                 \
-                T lane[W], sum = 0;                                                                  \
-                int64_t p = 0;                                                                       \
-                for (; p + W <= k; p += W) s += *(const V *)(a + p) * *(const V *)(b + j * b_row + p); \
-                memcpy(lane, &s, sizeof lane);                                                       \
-                for (int w = 0; w < (int)W; w++) sum += lane[w];                                     \
-                for (; p < k; p++) sum += a[p] * b[j * b_row + p];                                   \
-                T *to = c + i * c_row + j * c_col;                                                   \
-                *to = add ? *to + sum : sum;                                                         \
-            }                                                                                        \
+#define DYNC__GT_PLAIN(T, VT, name)                                                               \
+    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                   \
+    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                    \
+    static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row,   \
+                                     int64_t col, const T *b, int64_t b_row, const T *d,          \
+                                     int64_t d_row, T *c, int64_t c_row)                          \
+    {                                                                                             \
+        enum { W2 = 2 * sizeof(VT) / sizeof(T) };                                                 \
+        for (int i = 0, n; i < rows; i += n) {                                                    \
+            int j = 0;                                                                            \
+            n = rows - i >= 4 ? 4 : 1;                                                            \
+            for (; j + W2 <= columns; j += W2)                                                    \
+                (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(                            \
+                    k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row,  \
+                    c + i * c_row + j, c_row);                                                    \
+            for (int r = i; r < i + n; r++)                                                       \
+                for (int e = j; e < columns; e++) {                                               \
+                    T sum = 0;                                                                    \
+                    for (int64_t p = 0; p < k; p++)                                               \
+                        sum += a[r * row + p * col] * b[p * b_row + e];                           \
+                    c[r * c_row + e] = d ? sum + d[r * d_row + e] : sum;                          \
+                }                                                                                 \
+        }                                                                                         \
+    }                                                                                             \
+    static void dync__gt_dots_##name(int rows, int columns, int64_t k, const T *a, int64_t a_row, \
+                                     const T *b, int64_t b_row, T *c, int64_t c_row,              \
+                                     int64_t c_col, bool add)                                     \
+    {                                                                                             \
+        DYNC__GT_CONTRACT                                                                         \
+        typedef VT V;                                                                             \
+        enum { W = sizeof(V) / sizeof(T) };                                                       \
+        for (int i = 0; i < rows; i++, a += a_row)                                                \
+            for (int j = 0; j < columns; j++) {                                                   \
+                V s = DYNC__GT_ZERO;                                                              \
+                T lane[W], sum = 0;                                                               \
+                int64_t p = 0;                                                                    \
+                for (; p + W <= k; p += W)                                                        \
+                    s += *(const V *)(a + p) * *(const V *)(b + j * b_row + p);                   \
+                memcpy(lane, &s, sizeof lane);                                                    \
+                for (int w = 0; w < (int)W; w++) sum += lane[w];                                  \
+                for (; p < k; p++) sum += a[p] * b[j * b_row + p];                                \
+                T *to = c + i * c_row + j * c_col;                                                \
+                *to = add ? *to + sum : sum;                                                      \
+            }                                                                                     \
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
@@ -132,16 +150,24 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 {
     double sum = 0;
-    if (type <= DYNC__GT_F64) return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) * dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
-    if (type >= DYNC__GT_AS_F16) return dync__load_f64(a, DYNC_F32) * dync__load_f64(b, type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16);
+    if (type <= DYNC__GT_F64)
+        return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) *
+               dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
+    if (type >= DYNC__GT_AS_F16)
+        return dync__load_f64(a, DYNC_F32) *
+               dync__load_f64(b, type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16);
     for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
-        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
-                                   : dync__load_f64((const char *)a + i, DYNC_BF16) * dync__load_f64((const char *)b + i, DYNC_BF16);
+        sum += type == DYNC__GT_U8
+                   ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
+                   : dync__load_f64((const char *)a + i, DYNC_BF16) *
+                         dync__load_f64((const char *)b + i, DYNC_BF16);
     return sum;
 }
 
-/* Fours of bytes: c[j] += a . b[j] in words that wrap, b's columns b_col bytes and c's c_col bytes apart. */
-static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c, int64_t c_col, int columns)
+/* Fours of bytes: c[j] += a . b[j] in words that wrap, b's columns b_col bytes and c's c_col bytes
+ * apart. */
+static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c, int64_t c_col,
+                           int columns)
 {
     int byte[4];
     for (int i = 0; i < 4; i++) byte[i] = (uint8_t)a[i];
@@ -155,10 +181,13 @@ static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c,
 }
 
 /* Those that are narrower. */
-DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
+DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns,
+                                       const dync__gt_args *x)
 {
     bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
-    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step, c_col = dots ? x->d_step : 4;
+    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4,
+            a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide,
+            b_k = dots ? wide : x->b_step, c_col = dots ? x->d_step : 4;
     int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
     for (int i = 0; i < rows; i++) {
         const char *a = (const char *)x->a + i * a_row;
@@ -166,17 +195,26 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
         for (int j = 0; j < columns; j++) {
             const char *b = (const char *)x->b + j * b_col;
             char *to = c + j * c_col;
-            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
-            for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++) sum += dync__gt_product(type, a + p * a_k, b + p * b_k);
+            double sum =
+                !(flags & DYNC__GT_ADD)
+                    ? 0
+                    : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
+            for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++)
+                sum += dync__gt_product(type, a + p * a_k, b + p * b_k);
             dync__store_f64(to, dtype, sum);
         }
-        for (int64_t p = 0; type == DYNC__GT_U8 && p < x->k; p++) dync__gt_fours(a + p * a_k, (const char *)x->b + p * b_k, b_col, c, c_col, columns);
+        for (int64_t p = 0; type == DYNC__GT_U8 && p < x->k; p++)
+            dync__gt_fours(a + p * a_k, (const char *)x->b + p * b_k, b_col, c, c_col, columns);
     }
 }
 
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
-    int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
+    int64_t bytes = dync__gt_bytes(type),
+            n = kind != DYNC__GT_PAIR   ? 1
+                : type == DYNC__GT_BF16 ? 2
+                                        : 4,
+            piece = bytes / n;
     for (int64_t p = 0; n == 4 && p < x->k; p++) {
         const char *line = (const char *)x->a + 4 * p * x->a_step;
         char *to = (char *)x->c + p * x->c_step;
@@ -190,24 +228,35 @@ static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *
     }
 }
 
-static void dync__gt_plain_block(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
+static void dync__gt_plain_block(int kind, int type, int flags, int rows, int columns,
+                                 const dync__gt_args *x)
 {
-    int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
+    int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
+            col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
-    if (kind >= DYNC__GT_COPY) dync__gt_pack(kind, type, columns, x);
-    else if (type > DYNC__GT_F64) dync__gt_narrow(kind, type, flags, rows, columns, x);
+    if (kind >= DYNC__GT_COPY)
+        dync__gt_pack(kind, type, columns, x);
+    else if (type > DYNC__GT_F64)
+        dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
-        dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+        dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
+                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
     else if (kind == DYNC__GT_DOTS)
-        dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+        dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
+                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
     else if (type == DYNC__GT_F32)
-        dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
+        dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
+                          x->d_step / w, x->c, x->c_step / w);
     else
-        dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
-    for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32; flags & DYNC__GT_BIAS && i < rows; i++)
+        dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
+                          x->d_step / w, x->c, x->c_step / w);
+    for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
+         flags & DYNC__GT_BIAS && i < rows; i++)
         for (int j = 0; j < columns; j++) {
             char *c = (char *)x->c + i * x->c_step + j * w;
-            dync__store_f64(c, dtype, dync__load_f64(c, dtype) + dync__load_f64((const char *)x->d + i * x->d_step, dtype));
+            dync__store_f64(c, dtype,
+                            dync__load_f64(c, dtype) +
+                                dync__load_f64((const char *)x->d + i * x->d_step, dtype));
         }
 }
 
@@ -216,17 +265,20 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
     for (;; x->blocks--) {
         dync__gt_plain_block(kind, type, flags, rows, columns, x);
         if (kind >= DYNC__GT_COPY || x->blocks == 1) return;
-        int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns : columns * dync__gt_bytes(type);
+        int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns
+                                              : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
         x->c = (char *)x->c + width;
         if (flags & DYNC__GT_ADD && kind == DYNC__GT_TILE) x->d = (const char *)x->d + width;
     }
 }
 
-DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns,
+                                   dync__gt_args *x)
 {
     int lanes = dync__gt_lanes(type, flags);
-    int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
+    int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes),
+        vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
     /* no loads of a few bytes */
     if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;
     if (tail) {
@@ -236,61 +288,103 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
 }
 
-/* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is done with some before it once more. */
-static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes)
+/* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is
+ * done with some before it once more. */
+static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step,
+                           int64_t lines, int64_t columns, int bytes)
 {
     bool woven = to_step == lines * bytes && lines <= DYNC__GT_FEW && lines > 1;
     int64_t n = woven ? lines : columns, length = woven ? columns : lines, per = 32 / bytes;
-    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per) return false;
+    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per)
+        return false;
     dync__gt_fn fn = dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
     for (int part = 0; fn && part < 2; part++) {
         int64_t at = part ? length - per : 0;
-        dync__gt_args x = {.a = from + at * (woven ? bytes : from_step), .a_step = from_step, .c = to + at * (woven ? to_step : bytes), .c_step = to_step,
+        dync__gt_args x = {.a = from + at * (woven ? bytes : from_step),
+                           .a_step = from_step,
+                           .c = to + at * (woven ? to_step : bytes),
+                           .c_step = to_step,
                            .blocks = part ? length % per > 0 : length / per};
         if (x.blocks) fn(&x);
     }
     return fn != NULL;
 }
 
-/* By way of scratch memory, 256 bytes of up to DYNC__GT_STAGED lines at a time; of what is left of lines and columns some is done once more. */
-static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
+/* By way of scratch memory, 256 bytes of up to DYNC__GT_STAGED lines at a time; of what is left of
+ * lines and columns some is done once more. */
+static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step,
+                              int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
 {
-    int64_t run = 256 / bytes, wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, least = wide / bytes, n;
+    int64_t run = 256 / bytes, wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32,
+            least = wide / bytes, n;
     dync__gt_fn half[2];
-    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least) return false;
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) ||
+        columns < run || lines < least)
+        return false;
     for (int i = 0; i < 2; i++)
-        if (!(half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i ? 1 : fetch ? 2 : 0, bytes, 0))) return false;
+        if (!(half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32,
+                                      i       ? 1
+                                      : fetch ? 2
+                                              : 0,
+                                      bytes, 0)))
+            return false;
     for (int64_t column = 0, at; column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
             n = DYNC__MIN(lines - line, DYNC__GT_STAGED) & -least;
             if (n == 0) line = lines - (n = least);
-            dync__gt_args in = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .blocks = n * bytes / 16};
-            dync__gt_args out = {.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n * bytes / 32 >> (wide == 64)};
+            dync__gt_args in = {.a = from + line * from_step + at * bytes,
+                                .a_step = from_step,
+                                .b = scratch,
+                                .c = scratch + 64,
+                                .blocks = n * bytes / 16};
+            dync__gt_args out = {.a = scratch + 64,
+                                 .c = to + at * to_step + line * bytes,
+                                 .c_step = to_step,
+                                 .k = 256 / wide,
+                                 .blocks = n * bytes / 32 >> (wide == 64)};
             half[0](&in);
             half[1](&out);
         }
     return true;
 }
 
-DYNC__FN bool dync__gt_squares(int bytes) { return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512; }
+DYNC__FN bool dync__gt_squares(int bytes)
+{
+    return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512;
+}
 
 /* What is left of lines and columns is done with some before it once more. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch)
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step,
+                            int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch)
 {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch)) return;
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) ||
+        dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch))
+        return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
-    int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
-    int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl | whole << 2);
-    for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
-        for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
+    int64_t step[2] = {P << vl, whole ? 64 / bytes : P},
+            start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
+    int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0},
+                           {columns / step[1], columns % step[1] > 0}};
+    dync__gt_fn fn = lines < P || columns < P ? NULL
+                                              : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch,
+                                                              bytes, vl | whole << 2);
+    for (int64_t i = 0; !fn && i < lines; i++) /* a few rows of a matrix product's epilogue */
+        for (int64_t k = 0; k < columns; k++)
+            memcpy((char *)to + k * to_step + i * bytes,
+                   (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
-        dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+        dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes,
+                           .a_step = from_step,
+                           .c = (char *)to + column * to_step + line * bytes,
+                           .c_step = to_step,
+                           .b = scratch,
+                           .b_step = step[1] * to_step,
+                           .k = count[1][n % 2],
+                           .blocks = count[0][n / 2]};
         if (x.k && x.blocks) fn(&x);
     }
 }
@@ -298,6 +392,8 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
 {
     dync__gt_fn fn = dync__gt_find(kind, type, flags, rows, columns, x);
-    if (fn) fn(x);
-    else dync__gt_plain(kind, type, flags, rows, columns, x);
+    if (fn)
+        fn(x);
+    else
+        dync__gt_plain(kind, type, flags, rows, columns, x);
 }

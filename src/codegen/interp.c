@@ -111,8 +111,8 @@ static void dync__ib_reduce_scratch(dync__ib *b)
             r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
             continue;
         }
-        r->acc =
-            dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
+        r->acc = dync__ib_take(b, vertical
+                                      ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
                                       : 65 * sizeof(int64_t));
         r->partial = dync__ib_take(
             b, vertical ? (inner + 1) / 2 * rows * r->bytes
@@ -221,7 +221,10 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
     c->keep_bytes = (size_t)(b->keep_bytes * b->rows);
-    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) / (b->isa == 2 ? 24 : b->isa == 1 ? 12 : 6);
+    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) /
+            (b->isa == 2   ? 24
+             : b->isa == 1 ? 12
+                           : 6);
     c->block_bytes = bytes;
     return c;
 }
@@ -257,14 +260,16 @@ static dync__code *dync__ib_compile(dync__ib *b)
     return dync__ib_finish(b);
 }
 
-/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each buffer passes once. */
+/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
+ * buffer passes once. */
 static double dync__ib_memory_ns(const dync__ib *b)
 {
     double bytes = 0;
     for (int i = 0; i < b->k->buf.n; i++) {
         const dync__buf *buf = &b->k->buf.at[i];
         int64_t n = b->n_rows * b->n_inner;
-        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
+        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
+                          dync__dtype_info(buf->dtype)->bytes);
     }
     return bytes < 1 << 20 ? 0 : bytes / 50;
 }
@@ -336,8 +341,10 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
     if (c->jit) dync__jit_dump(out, c->jit);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
-        if (l == 0) dync__str_add(out, "  once\n");
-        else dync__str_addf(out, l % 2 ? "  row %d\n" : "  phase %d\n", (l - 1) / 2);
+        if (l == 0)
+            dync__str_add(out, "  once\n");
+        else
+            dync__str_addf(out, l % 2 ? "  row %d\n" : "  phase %d\n", (l - 1) / 2);
         for (int i = c->section[l]; i < c->section[l + 1]; i++)
             dync__code_dump_step(out, c, &c->steps[i]);
     }

@@ -6,32 +6,33 @@
 #include "interp.h"
 
 enum {
-    DYNC__INTERP_LANES = 512,            /* of a tile, fewer where many values are live */
+    DYNC__INTERP_LANES = 512, /* of a tile, fewer where many values are live */
     DYNC__INTERP_L1_BYTES = 24 * 1024,
     DYNC__INTERP_KEEP_BYTES = 256 * 1024,
-    DYNC__INTERP_CHEAP = 6,              /* instructions worth repeating rather than keeping */
-    DYNC__INTERP_DEAR = 200              /* the same where a row buffer would be huge */
+    DYNC__INTERP_CHEAP = 6, /* instructions worth repeating rather than keeping */
+    DYNC__INTERP_DEAR = 200 /* the same where a row buffer would be huge */
 };
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
 typedef struct dync__ib {
     const dync__kernel *k;
     dync__arena *arena;
-    int isa, split, n_phases, mode;      /* loops [0, split) are rows */
-    int cheap;                           /* values up to this cost are computed again */
+    int isa, split, n_phases, mode;              /* loops [0, split) are rows */
+    int cheap;                                   /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
     /* has_reduce: or a scan; whole: a tile holds whole rows */
     bool has_reduce, has_scan, whole, serial, failed;
-    bool sectioned;                      /* sections keep their order */
-    int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
+    bool sectioned;                         /* sections keep their order */
+    int64_t keep_bytes, lane_bytes;         /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
-    int32_t *direct;                     /* by instruction: the store it may compute into, -1 none */
-    int32_t *val, *val_phase;            /* value now; phase it was made in */
-    int32_t *wide, *wide_phase;          /* its expansion over a tile */
-    int32_t *seldom;                     /* by instruction: the select that it and those up to there are skipped for, -1 none */
-    int64_t *keep_off;                   /* by instruction: its row buffer, in bytes */
-    dync__interp_steps *list;            /* one per section: prologue, row 0, phase 0, ... */
-    int section;                         /* where emission goes */
+    int32_t *direct;            /* by instruction: the store it may compute into, -1 none */
+    int32_t *val, *val_phase;   /* value now; phase it was made in */
+    int32_t *wide, *wide_phase; /* its expansion over a tile */
+    int32_t *seldom; /* by instruction: the select that it and those up to there are skipped for, -1
+                        none */
+    int64_t *keep_off;        /* by instruction: its row buffer, in bytes */
+    dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
+    int section;              /* where emission goes */
     DYNC__VEC(dync__interp_value) value;
     DYNC__VEC(dync__interp_stream) stream;
     DYNC__VEC(dync__interp_dim) dim;

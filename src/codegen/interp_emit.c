@@ -94,9 +94,8 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_INNER;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (
-        level ==
-        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
+    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops,
+                                0 strides too */
         count = dync__ib_merge(b, access, split, n, dims);
         if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
         int more = dync__ib_merge(b, access, 0, split, dims + count);
@@ -351,14 +350,17 @@ static void dync__ib_identity(dync__interp_reduce *r)
          one = r->kind == DYNC__R_PROD || r->kind == DYNC__R_ALL;
     double x = least ? -HUGE_VAL : greatest ? HUGE_VAL : one ? 1.0 : 0.0;
     memset(&r->identity, 0, sizeof r->identity);
-    if (r->type == DYNC_F32) r->identity.f = (float)x;
-    else if (r->type == DYNC_F64) r->identity.d = x;
+    if (r->type == DYNC_F32)
+        r->identity.f = (float)x;
+    else if (r->type == DYNC_F64)
+        r->identity.d = x;
     else if (r->type == DYNC_I32) {
         int32_t i = least ? INT32_MIN : greatest ? INT32_MAX : one ? 1 : 0;
         memcpy(&r->identity, &i, sizeof i);
     } else if (r->type == DYNC_I64)
         r->identity.i = least ? INT64_MIN : greatest ? INT64_MAX : one ? 1 : 0;
-    else memset(&r->identity, one ? 1 : 0, 1);
+    else
+        memset(&r->identity, one ? 1 : 0, 1);
 }
 
 static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
@@ -388,14 +390,18 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 /* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
 static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
+    const dync__inst *in = dync__ib_inst(b, i),
+                     zero = dync__inst_make(DYNC__P_const_,
+                                            in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
     int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, zero.type, 1), list = b->section;
     b->section = 1 + 2 * phase;
-    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, zero.type, carry, dync__ib_constant(b, &zero)));
+    dync__ib_emit(b,
+                  dync__ib_step(DYNC__STEP_FILL, 1, zero.type, carry, dync__ib_constant(b, &zero)));
     b->section = list;
-    dync__interp_step s = dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
+    dync__interp_step s =
+        dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
     s.b = carry;
     dync__ib_emit(b, s);
     return s.dst;
@@ -411,7 +417,8 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
     dync__tile_fn fn;
-    if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
+    if (in->prim != DYNC__P_random)
+        fn = dync__ib_kernel(b, i, n, o, level, phase);
     else {
         dync__ib_make_vector(b, &o[0], level, phase);
         fn = dync__tile_uniform(b->isa, in->type, in->imm.i == 2);
@@ -512,7 +519,7 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
     int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
-    if (o.scalar) return;                /* one value for all lanes: nothing is skipped */
+    if (o.scalar) return; /* one value for all lanes: nothing is skipped */
     skip->before = dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
     if (!skip->before) {
         b->failed = true;

@@ -95,7 +95,8 @@ static int dync__ib_level_of(const dync__ib *b, int i)
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
-    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan) return in->prim == DYNC__P_scan ? 2 : 1;
+    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan)
+        return in->prim == DYNC__P_scan ? 2 : 1;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
         level = DYNC__MAX(level, (int)b->level[arg[a]]);
     /* what the kernel both reads and writes is read and written where it stands */
@@ -145,8 +146,8 @@ static void dync__ib_split_pointwise(dync__ib *b)
     }
 }
 
-/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the same for
- * neighbouring rows does not care. */
+/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the
+ * same for neighbouring rows does not care. */
 static bool dync__ib_wants_vertical(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
@@ -163,23 +164,28 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
-/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c), one row after the other then. */
+/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c),
+ * one row after the other then. */
 static bool dync__ib_wants_turned(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool stores = false, turned = false;
-    if (!DYNC__JIT_X86 || b->isa == 0 || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 || b->n_inner > 8192) return false;
+    if (!DYNC__JIT_X86 || b->isa == 0 || b->split == 0 || b->k->extent[b->split - 1] < 16 ||
+        b->n_inner < 128 || b->n_inner > 8192)
+        return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
         if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
         int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
-        int64_t inner = n ? dims[0].stride : 0, row = b->k->access.at[in->access].stride[b->split - 1];
+        int64_t inner = n ? dims[0].stride : 0,
+                row = b->k->access.at[in->access].stride[b->split - 1];
         if (n > 1) return false;
         if (in->buf < 0 || inner == 0 || inner == 1) {
             stores |= inner == 1 && !dync__inst_has_value(in);
             continue;
         }
-        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) return false;
+        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
+            return false;
         turned = true;
     }
     return stores && turned;
@@ -213,7 +219,8 @@ static void dync__ib_set_tile(dync__ib *b)
     b->mode = DYNC__INTERP_CHUNK;
     b->rows = 1;
     b->inner = DYNC__MIN(b->n_inner, lanes);
-    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b) && !dync__ib_wants_turned(b)) {
+    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b) &&
+        !dync__ib_wants_turned(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
         lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
@@ -248,7 +255,8 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
-    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__INTERP_CHEAP : 1, too_much = 2 * DYNC__INTERP_DEAR;
+    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__INTERP_CHEAP : 1,
+        too_much = 2 * DYNC__INTERP_DEAR;
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;

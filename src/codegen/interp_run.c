@@ -56,8 +56,8 @@ static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *
 static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t off =
-        dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
+    int64_t off = dync__irun_fixed(r, st) +
+                  dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
 
@@ -88,26 +88,26 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
 
 /* ---- moving elements ------------------------------------------------------------------------- */
 
-#define DYNC__IRUN_MOVE(T, name)                                                                   \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
-    {                                                                                              \
-        T *d = to;                                                                                 \
-        const T *s = from;                                                                         \
-        if (stride == 1 && n >= 16) {                                                              \
-            memcpy(d, s, (size_t)n * sizeof(T));                                                   \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                      \
-    }                                                                                              \
-    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)       \
-    {                                                                                              \
-        T *d = to;                                                                                 \
-        const T *s = from;                                                                         \
-        if (stride == 1 && n >= 16) {                                                              \
-            memmove(d, s, (size_t)n * sizeof(T));                                                  \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                      \
+#define DYNC__IRUN_MOVE(T, name)                                                             \
+    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)  \
+    {                                                                                        \
+        T *d = to;                                                                           \
+        const T *s = from;                                                                   \
+        if (stride == 1 && n >= 16) {                                                        \
+            memcpy(d, s, (size_t)n * sizeof(T));                                             \
+            return;                                                                          \
+        }                                                                                    \
+        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                \
+    }                                                                                        \
+    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride) \
+    {                                                                                        \
+        T *d = to;                                                                           \
+        const T *s = from;                                                                   \
+        if (stride == 1 && n >= 16) {                                                        \
+            memmove(d, s, (size_t)n * sizeof(T));                                            \
+            return;                                                                          \
+        }                                                                                    \
+        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                \
     }
 DYNC__IRUN_MOVE(uint8_t, 1)
 DYNC__IRUN_MOVE(uint16_t, 2)
@@ -174,30 +174,30 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
 }
 
 /* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
-#define DYNC__IRUN_SQUARE(T, name)                                                                 \
-    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,             \
-                                            int64_t row, int64_t inner)                            \
-    {                                                                                              \
-        int64_t pitch = r->inner;                                                                  \
-        if (inner == 1) {                                                                          \
-            for (int64_t i = 0; i < r->rows; i++)                                                  \
-                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));                 \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t j = 0; j < pitch; j++)                                                        \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];   \
-    }                                                                                              \
-    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,            \
-                                             int64_t row, int64_t inner)                           \
-    {                                                                                              \
-        int64_t pitch = r->inner;                                                                  \
-        if (inner == 1) {                                                                          \
-            for (int64_t i = 0; i < r->rows; i++)                                                  \
-                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));                 \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t j = 0; j < pitch; j++)                                                        \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];   \
+#define DYNC__IRUN_SQUARE(T, name)                                                               \
+    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,           \
+                                            int64_t row, int64_t inner)                          \
+    {                                                                                            \
+        int64_t pitch = r->inner;                                                                \
+        if (inner == 1) {                                                                        \
+            for (int64_t i = 0; i < r->rows; i++)                                                \
+                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));               \
+            return;                                                                              \
+        }                                                                                        \
+        for (int64_t j = 0; j < pitch; j++)                                                      \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner]; \
+    }                                                                                            \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,          \
+                                             int64_t row, int64_t inner)                         \
+    {                                                                                            \
+        int64_t pitch = r->inner;                                                                \
+        if (inner == 1) {                                                                        \
+            for (int64_t i = 0; i < r->rows; i++)                                                \
+                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));               \
+            return;                                                                              \
+        }                                                                                        \
+        for (int64_t j = 0; j < pitch; j++)                                                      \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j]; \
     }
 DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
@@ -293,8 +293,8 @@ static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t index = 0;
     if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
-    const char *from =
-        (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
+    const char *from = (const char *)r->buffers[s->buf] +
+                       (dync__irun_fixed(r, st) + index) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
@@ -452,8 +452,10 @@ static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, v
     if (count == 0) memcpy(out, &red->identity, red->bytes);
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
-        if (first) memcpy(out, level, red->bytes);
-        else red->combine(out, level, out, NULL, 1, 0);
+        if (first)
+            memcpy(out, level, red->bytes);
+        else
+            red->combine(out, level, out, NULL, 1, 0);
         first = false;
     }
 }
@@ -467,8 +469,10 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     size_t bytes = (size_t)r->c->tile_rows * red->bytes;
     char *at = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count + (size_t)level * bytes;
     if (count[level] == 0) return;
-    if (count[level + 1] == 0) memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
-    else red->combine(at + bytes, at + bytes, at, NULL, r->rows, 0);
+    if (count[level + 1] == 0)
+        memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
+    else
+        red->combine(at + bytes, at + bytes, at, NULL, r->rows, 0);
     count[level + 1]++;
     count[level] = 0;
 }
@@ -486,8 +490,10 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
         tile = fold;
         j -= half;
     }
-    if (count[0] == 0) memcpy(level, tile, (size_t)row);
-    else red->combine(level, level, tile, NULL, r->rows, 0);
+    if (count[0] == 0)
+        memcpy(level, tile, (size_t)row);
+    else
+        red->combine(level, level, tile, NULL, r->rows, 0);
     count[0]++;
     for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
         dync__irun_flush(r, red, l);
@@ -503,27 +509,28 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
                r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
                    (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
-    else dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
+    else
+        dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
 }
 
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRUN_ARG(T, name)                                                                    \
-    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,             \
-                                      int64_t rows, int64_t inner, int64_t row_step,               \
-                                      int64_t inner_step, int64_t first)                           \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows; i++) {                                                       \
-            T b = best[i];                                                                         \
-            int64_t at = where[i];                                                                 \
-            for (int64_t j = 0; j < inner; j++) {                                                  \
-                T v = x[i * row_step + j * inner_step];                                            \
-                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;         \
-                b = v;                                                                             \
-                at = first + j;                                                                    \
-            }                                                                                      \
-            best[i] = b;                                                                           \
-            where[i] = at;                                                                         \
-        }                                                                                          \
+#define DYNC__IRUN_ARG(T, name)                                                            \
+    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,     \
+                                      int64_t rows, int64_t inner, int64_t row_step,       \
+                                      int64_t inner_step, int64_t first)                   \
+    {                                                                                      \
+        for (int64_t i = 0; i < rows; i++) {                                               \
+            T b = best[i];                                                                 \
+            int64_t at = where[i];                                                         \
+            for (int64_t j = 0; j < inner; j++) {                                          \
+                T v = x[i * row_step + j * inner_step];                                    \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue; \
+                b = v;                                                                     \
+                at = first + j;                                                            \
+            }                                                                              \
+            best[i] = b;                                                                   \
+            where[i] = at;                                                                 \
+        }                                                                                  \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRUN_ARG(float, f)
@@ -640,12 +647,13 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN:
-        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner, r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
+        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner,
+                        r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
         break;
     default: /* KEEP: rows side by side when vertical, one row else */
-        r->ptr[s->dst] =
-            r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
-                          r->c->tile_rows;
+        r->ptr[s->dst] = r->keep +
+                         (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
+                             r->c->tile_rows;
     }
 }
 
@@ -666,8 +674,10 @@ static void dync__irun_spread(const dync__interp_step *s, void *to, const void *
 static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
 {
     const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
-    if (s->spread) dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
-    else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
+    if (s->spread)
+        dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
+    else
+        s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
 }
 
 static bool dync__irun_any(const uint8_t *lane, int64_t n)
@@ -689,7 +699,8 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
             ptr[s->dst] = dync__irun_address(r, s);
         else if (s->kind == DYNC__STEP_SKIP)
             s += dync__irun_any((const uint8_t *)ptr[s->a], n) ? 0 : s->imm;
-        else dync__irun_other_step(r, s, n);
+        else
+            dync__irun_other_step(r, s, n);
     }
 }
 
@@ -732,8 +743,8 @@ static void dync__irun_pointers(dync__irun *r)
     const dync__code *c = r->c;
     for (int i = 0; i < c->n_values; i++) {
         const dync__interp_value *v = &c->values[i];
-        r->ptr[i] =
-            v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
+        r->ptr[i] = v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at]
+                                                : r->scratch + v->at;
     }
 }
 
@@ -778,8 +789,10 @@ static void dync__irun_part(void *user, int part, int n_parts)
     int64_t tiles = dync__irun_tiles(all, tile);
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all),
             end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
-    if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
-    else dync__irun_range(&r, begin, end, 0, c->n_inner);
+    if (job->by_inner)
+        dync__irun_range(&r, 0, c->n_rows, begin, end);
+    else
+        dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
     dync__free_data(memory, bytes);
 }
@@ -800,7 +813,8 @@ DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status
     return true;
 }
 
-DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers, const uint64_t rng[2])
+DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
+                                      const uint64_t rng[2])
 {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
     dync__irun r;
@@ -810,8 +824,7 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
     r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (!c->serial && dync__irun_in_parallel(&r, &r.status))
-        return r.status;
+    if (!c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;

@@ -6,7 +6,7 @@
 #include "../dync.in.h"
 #include "interp_build.h"
 
-enum { DYNC__SELDOM_WORTH = 24 };        /* steps that are worth a test */
+enum { DYNC__SELDOM_WORTH = 24 }; /* steps that are worth a test */
 
 static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 {

@@ -1,4 +1,5 @@
-/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which asks for it. */
+/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which
+ * asks for it. */
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
 #include "codemem.h"
@@ -10,52 +11,77 @@ enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };
 typedef struct dync__jit_form {
     struct dync__jit_form *next;
     uint64_t hash;
-    uint8_t *key;                      /* NULL: of one kernel alone, not shared */
+    uint8_t *key; /* NULL: of one kernel alone, not shared */
     size_t key_bytes, code_bytes;
-    int32_t users, frame, unroll, slots, slot_bytes;      /* under the lock */
+    int32_t users, frame, unroll, slots, slot_bytes; /* under the lock */
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile: where in the
- * scratch memory of a block. */
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees
+ * the tile; lane: its own step then. tile: where in the scratch memory of a block. */
 /* slot: among the slots */
-typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce;
-typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
+typedef struct dync__jit_reduce {
+    int32_t phase, slot;
+    uint8_t kind, type;
+} dync__jit_reduce;
+typedef struct dync__jit_stream {
+    int32_t buf;
+    uint8_t turned, bytes;
+    bool past;
+    int64_t at, lane, step[DYNC__XG_DIMS], tile;
+} dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
-/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: there is none. Else (each > 0)
- * the code reads lines of the table by indices that lie as its rows do, so many each; where it is large (far) `some` rows at a time, the next ones' lines fetched before. */
+/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for
+ * no memory. Streams: index, table, result; size 0: there is none. Else (each > 0) the code reads
+ * lines of the table by indices that lie as its rows do, so many each; where it is large (far)
+ * `some` rows at a time, the next ones' lines fetched before. */
 /* covers: so many indices, side by side; checks: one outside is an error */
-typedef struct dync__jit_take { int32_t stream[3]; bool checks, far; int64_t size, stride, covers, each, some; } dync__jit_take;
+typedef struct dync__jit_take {
+    int32_t stream[3];
+    bool checks, far;
+    int64_t size, stride, covers, each, some;
+} dync__jit_take;
 struct dync__jit {
     /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of
      * `side`; NULL: none */
     dync__jit_form *form, *past, *squares;
-    char *listing, *other;             /* of form, of past or squares */
+    char *listing, *other; /* of form, of past or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
-    int64_t state_lanes, state_bytes;  /* tall: of so many lanes; 0 */
-    int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
-    int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
-    /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
-    bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
+    int64_t state_lanes, state_bytes; /* tall: of so many lanes; 0 */
+    int8_t
+        copies; /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
+    int64_t rows, lanes, keep_bytes,
+        tiles; /* tiles: where in the kept bytes they begin, after row buffers */
+    /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
+     * about this many rows and lanes. */
+    bool blocks, fetches; /* fetches: more than the second cache and its like hold: what is not
+                             turned is fetched ahead */
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;
     dync__jit_stream *stream;
-    dync__jit_reduce *reduce;          /* split ones' */
+    dync__jit_reduce *reduce; /* split ones' */
     dync__jit_take take;
     int64_t *words;
 };
-/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers of two fall into one set of the cache. */
-DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64); }
+/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers
+ * of two fall into one set of the cache. */
+DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)
+{
+    return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64);
+}
 #endif
-/* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
+/* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
+ * the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
-typedef struct dync__jit_stats { int64_t kernels, shared, declined; } dync__jit_stats;
+typedef struct dync__jit_stats {
+    int64_t kernels, shared, declined;
+} dync__jit_stats;
 /* compiled, taken from the cache, left to the interpreter */
 DYNC__FN dync__jit_stats dync__jit_read_stats(void);
 #endif

@@ -1,37 +1,53 @@
-/* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c). Before: jit.c, interp.c.
+/* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c).
+ * Before: jit.c, interp.c.
  *
- * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
- * these are independent. Allocates only for row buffers, from the thread's cache. */
+ * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work
+ * is cut by index into rows, or lanes where these are independent. Allocates only for row buffers,
+ * from the thread's cache. */
 #include "../dync.in.h"
 #include "interp.h"
 #include "jit.h"
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_AHEAD = 8 };          /* rows */
-/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
-typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
+enum { DYNC__JIT_AHEAD = 8 }; /* rows */
+/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
+ * [from, from + n). */
+typedef struct dync__jit_segment {
+    int64_t number;
+    char *in, *out, *keep;
+    int64_t from, n;
+} dync__jit_segment;
 
 /* The same elements of `rows` lines (1, or a multiple of 4), one element after the other. */
-#define DYNC__JIT_TAKE(T) \
-    for (int64_t l = 0; l < lanes && rows == 1; l++) memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T)); \
-    for (int64_t l = 0; l < lanes && rows > 1; l++) { \
-        const char *p = from + at[l]; \
-        char *q = y + l * (int)sizeof(T); \
+#define DYNC__JIT_TAKE(T)                                                           \
+    for (int64_t l = 0; l < lanes && rows == 1; l++)                                \
+        memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T));                    \
+    for (int64_t l = 0; l < lanes && rows > 1; l++) {                               \
+        const char *p = from + at[l];                                               \
+        char *q = y + l * (int)sizeof(T);                                           \
         for (int64_t r = 0; r < rows; r += 4, p += 4 * step[1], q += 4 * step[2]) { \
-            T e[4]; \
-            memcpy(&e[0], p, sizeof(T)), memcpy(&e[1], p + step[1], sizeof(T)), memcpy(&e[2], p + 2 * step[1], sizeof(T)), memcpy(&e[3], p + 3 * step[1], sizeof(T)); \
-            memcpy(q, &e[0], sizeof(T)), memcpy(q + step[2], &e[1], sizeof(T)), memcpy(q + 2 * step[2], &e[2], sizeof(T)), memcpy(q + 3 * step[2], &e[3], sizeof(T)); \
-        } \
-    } \
+            T e[4];                                                                 \
+            memcpy(&e[0], p, sizeof(T)), memcpy(&e[1], p + step[1], sizeof(T)),     \
+                memcpy(&e[2], p + 2 * step[1], sizeof(T)),                          \
+                memcpy(&e[3], p + 3 * step[1], sizeof(T));                          \
+            memcpy(q, &e[0], sizeof(T)), memcpy(q + step[2], &e[1], sizeof(T)),     \
+                memcpy(q + 2 * step[2], &e[2], sizeof(T)),                          \
+                memcpy(q + 3 * step[2], &e[3], sizeof(T));                          \
+        }                                                                           \
+    }                                                                               \
     break
-/* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
+/* What jit->take says, over the argument block as the code would; false: an index lies outside.
+ * Rows of large tables are fetched ahead. */
 DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
-    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
-    const int64_t size = t->size, stride = t->stride, row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
+    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
+            left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES],
+            lane = jit->stream[t->stream[1]].lane;
+    const int64_t size = t->size, stride = t->stride,
+                  row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
     bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
     /* where the indices stood that `at` holds, as bytes from the line */
     const char *picked = NULL;
@@ -40,16 +56,21 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
     }
     while (left > 0) {
-        int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left, soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
-        const char *x = (const char *)(uintptr_t)of[0][DYNC__XA_AT], *line = (const char *)(uintptr_t)of[1][DYNC__XA_AT], *from = line;
+        int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left,
+                soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
+        const char *x = (const char *)(uintptr_t)of[0][DYNC__XA_AT],
+                   *line = (const char *)(uintptr_t)of[1][DYNC__XA_AT], *from = line;
         char *y = (char *)(uintptr_t)of[2][DYNC__XA_AT];
         left -= n;
         for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
-        for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0], from = line += rows * step[1], y += rows * step[2]) {
+        for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0],
+                     from = line += rows * step[1], y += rows * step[2]) {
             rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, 32) & -4 : 1;
             for (int64_t l = 0; !row && x != picked && l < lanes; l++) {
-                int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l];
-                if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
+                int64_t i = wide ? ((const int64_t *)(const void *)x)[l]
+                                 : ((const int32_t *)(const void *)x)[l];
+                if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size))
+                    inside = false, i = i < 0 ? 0 : size - 1;
                 at[l] = l * lane + i * stride;
             }
             picked = x;
@@ -61,12 +82,18 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
             default: break;
             }
             if (!row) continue;
-            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, b = 0;
-            if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
+            int64_t i = wide ? *(const int64_t *)(const void *)x
+                             : *(const int32_t *)(const void *)x,
+                    b = 0;
+            if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size))
+                inside = false, i = i < 0 ? 0 : size - 1;
             if (soon > 0) {
                 const void *next = x + DYNC__JIT_AHEAD * step[0];
-                uintptr_t to = (uintptr_t)from + (uintptr_t)(wide ? *(const int64_t *)next : *(const int32_t *)next) * (uintptr_t)stride;
-                for (int64_t ahead = 0; ahead < row; ahead += 64) __builtin_prefetch((const void *)(to + (uintptr_t)ahead));
+                uintptr_t to = (uintptr_t)from +
+                               (uintptr_t)(wide ? *(const int64_t *)next : *(const int32_t *)next) *
+                                   (uintptr_t)stride;
+                for (int64_t ahead = 0; ahead < row; ahead += 64)
+                    __builtin_prefetch((const void *)(to + (uintptr_t)ahead));
             }
             from += i * stride;
             if (row > 1024) memcpy(y, from, (size_t)row), b = row;
@@ -86,15 +113,19 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 }
 
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
-DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
-                                   const dync__jit_segment *segment)
+DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers,
+                                               const uint64_t rng[2], int64_t row, int64_t row_end,
+                                               int64_t lane, int64_t lane_end,
+                                               const dync__jit_segment *segment)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (segment) keep = segment->keep;
-    else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    if (segment)
+        keep = segment->keep;
+    else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes)))
+        return DYNC_ERR_MEMORY;
     words[DYNC__XA_ROWS] = row_end - row;
     words[DYNC__XA_LANES] = lane_end - lane;
     words[DYNC__XA_SEED] = (int64_t)rng[0];
@@ -121,9 +152,11 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
         if (segment && segment->n) at += segment->from * record[DYNC__XA_STEP + jit->n_row_dims];
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
-        for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
+        for (int w = 0; w < jit->record && st->past; w++)
+            lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
-    if (jit->take.size && !jit->take.each) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
+    if (jit->take.size && !jit->take.each)
+        return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
     bool past = jit->past && !(lines & 63);
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
@@ -135,7 +168,10 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Part i of n, all but the last `block` long; the last from half of it to one and a half. */
-static int64_t dync__jit_cuts(int64_t n, int64_t block) { return DYNC__MAX((n + block / 2) / block, 1); }
+static int64_t dync__jit_cuts(int64_t n, int64_t block)
+{
+    return DYNC__MAX((n + block / 2) / block, 1);
+}
 static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *length)
 {
     *length = i + 1 == dync__jit_cuts(n, block) ? n - i * block : block;
@@ -143,41 +179,57 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
 }
 
 /* By squares: few lines, which the second cache holds, along many rows. */
-static int64_t dync__jit_across(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes; }
-static int64_t dync__jit_down(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_rows, 128) : jit->block_rows; }
+static int64_t dync__jit_across(const dync__jit *jit)
+{
+    return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes;
+}
+static int64_t dync__jit_down(const dync__jit *jit)
+{
+    return jit->side ? DYNC__MAX(jit->block_rows, 128) : jit->block_rows;
+}
 
 static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 {
-    int64_t n = dync__jit_cuts(rows, dync__jit_down(jit)) * dync__jit_cuts(jit->lanes, dync__jit_across(jit));
+    int64_t n = dync__jit_cuts(rows, dync__jit_down(jit)) *
+                dync__jit_cuts(jit->lanes, dync__jit_across(jit));
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
 
-/* What a block reads as it lies, and where it stores, to the second cache while its loads are turned: runs too short for the processor to see them. */
+/* What a block reads as it lies, and where it stores, to the second cache while its loads are
+ * turned: runs too short for the processor to see them. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
 {
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
         bool along = !st->turned;
-        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes)) continue;
+        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes))
+            continue;
         for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
-            for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64) __builtin_prefetch(at[s] + i * (along ? st->step[0] : st->lane) + byte, 0, 2);
+            for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64)
+                __builtin_prefetch(at[s] + i * (along ? st->step[0] : st->lane) + byte, 0, 2);
     }
 }
 
-/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. */
-static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
+/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the
+ * code runs on `rows` by `lanes`, tiles are turned into stores. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
+                            int64_t lanes, char *scratch)
 {
     void (*entry)(int64_t *);
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     if (jit->fetches && !jit->side) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         char *stage = jit->side ? NULL : scratch;
-        const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
+        const dync__jit_stream *t = &jit->stream[jit->copies - 1],
+                               *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches, stage);
-        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, jit->fetches, stage);
+        if (t->turned == DYNC__JIT_TURN_LOAD)
+            dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches,
+                          stage);
+        else
+            dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, jit->fetches,
+                          stage);
         return;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
@@ -190,31 +242,42 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         char *tile = scratch + st->tile;
         record[DYNC__XA_AT] = (int64_t)(intptr_t)(st->turned ? tile : at[s]);
         record[DYNC__XA_STEP] = st->turned ? step : st->step[0];
-        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches, scratch);
+        if (st->turned == DYNC__JIT_TURN_LOAD)
+            dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches,
+                          scratch);
     }
     entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false, scratch);
+        if (st->turned == DYNC__JIT_TURN_STORE)
+            dync__gt_swap(at[s], st->lane, scratch + st->tile,
+                          dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false,
+                          scratch);
     }
 }
 
 /* Rows [row, rows) and lanes [lane, lanes) of a large block by blocks. */
-static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words, int64_t row, int64_t rows, int64_t lane, int64_t lanes, char *scratch)
+static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words, int64_t row,
+                           int64_t rows, int64_t lane, int64_t lanes, char *scratch)
 {
     char *from[DYNC__JIT_WORDS];
     for (int64_t r = row; r < rows; r += jit->block_rows)
         for (int64_t l = lane; l < lanes; l += jit->block_lanes) {
-            for (int s = 0; s < jit->n_streams; s++) from[s] = (char *)((uintptr_t)at[s] + (uintptr_t)(r * jit->stream[s].step[0] + l * jit->stream[s].lane));
-            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows), DYNC__MIN(lanes - l, jit->block_lanes), scratch);
+            for (int s = 0; s < jit->n_streams; s++)
+                from[s] = (char *)((uintptr_t)at[s] + (uintptr_t)(r * jit->stream[s].step[0] +
+                                                                  l * jit->stream[s].lane));
+            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows),
+                            DYNC__MIN(lanes - l, jit->block_lanes), scratch);
         }
 }
 
 /* A large block: squares in registers, then what is left of rows and lanes. */
-static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
+static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
+                             int64_t lanes, char *scratch)
 {
     void (*entry)(int64_t *);
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side, lane = lanes & -jit->side;
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side,
+            lane = lanes & -jit->side;
     if (row == 0 || lane == 0) row = lane = 0;
     memcpy(&entry, &jit->squares->block.exec, sizeof entry);
     words[DYNC__XA_FRAME] = jit->squares->frame;
@@ -230,9 +293,12 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
 }
 
 /* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
-static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t first, int64_t n_rows, int64_t begin, int64_t end)
+static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
+                                    const uint64_t rng[2], int64_t first, int64_t n_rows,
+                                    int64_t begin, int64_t end)
 {
-    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)), down = dync__jit_cuts(n_rows, dync__jit_down(jit));
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)),
+                                    down = dync__jit_cuts(n_rows, dync__jit_down(jit));
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
@@ -240,23 +306,32 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / (jit->side ? down : across);
-        int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit), jit->side ? n % down : left % down, &rows);
-        int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit), jit->side ? left % across : n % across, &lanes);
+        int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit),
+                                            jit->side ? n % down : left % down, &rows);
+        int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit),
+                                     jit->side ? left % across : n % across, &lanes);
         left /= jit->side ? across : down;
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = &jit->stream[s];
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
-            for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
-            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
+            for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--])
+                to += rest % jit->over[d] * st->step[1 + d];
+            at[s] = (char *)((uintptr_t)(st->buf >= 0    ? buffers[st->buf]
+                                         : st->buf == -1 ? scratch
+                                                         : NULL) +
+                             (uintptr_t)to);
         }
-        (jit->squares ? dync__jit_square : dync__jit_block)(jit, at, words, rows, lanes, scratch + jit->tiles);
+        (jit->squares ? dync__jit_square : dync__jit_block)(jit, at, words, rows, lanes,
+                                                            scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
 
-/* Sixteen inner indices of up to 2048 lanes, then the next ones: what is kept of the lanes stays in a cache. */
-static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+/* Sixteen inner indices of up to 2048 lanes, then the next ones: what is kept of the lanes stays in
+ * a cache. */
+static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2],
+                                  int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     enum { LANES = 2048, ROWS = 16 };
     int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
@@ -278,33 +353,43 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     return DYNC_OK;
 }
 
-/* Rows that read lines of a table: the check of their indices, and lines fetched before the code comes to them. */
-DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+/* Rows that read lines of a table: the check of their indices, and lines fetched before the code
+ * comes to them. */
+DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *buffers,
+                                            const uint64_t rng[2], int64_t row, int64_t row_end,
+                                            int64_t lane, int64_t lane_end)
 {
     const dync__jit_take *t = &jit->take;
     const dync__jit_stream *x = &jit->stream[t->stream[0]], *table = &jit->stream[t->stream[1]];
     const char *index = (const char *)buffers[x->buf] + x->at;
-    uintptr_t lines = (uintptr_t)buffers[table->buf] + (uintptr_t)(table->at + lane * table->lane), bytes = (uintptr_t)((lane_end - lane) * table->lane);
+    uintptr_t lines = (uintptr_t)buffers[table->buf] + (uintptr_t)(table->at + lane * table->lane),
+              bytes = (uintptr_t)((lane_end - lane) * table->lane);
     bool outside = false;
     dync_status status = DYNC_OK;
     for (int64_t from, next = row; row < row_end && status == DYNC_OK;) {
         from = row, row = next, next = DYNC__MIN(next + t->some, row_end);
         for (int64_t i = row * t->each; i < next * t->each; i++) {
-            int64_t at = x->bytes == 8 ? ((const int64_t *)(const void *)index)[i] : ((const int32_t *)(const void *)index)[i];
+            int64_t at = x->bytes == 8 ? ((const int64_t *)(const void *)index)[i]
+                                       : ((const int32_t *)(const void *)index)[i];
             uintptr_t line = lines + (uintptr_t)at * (uintptr_t)t->stride;
             outside |= (uint64_t)at >= (uint64_t)t->size;
-            for (uintptr_t p = line & ~(uintptr_t)63; p < line + bytes; p += 64) __builtin_prefetch((const void *)p);
+            for (uintptr_t p = line & ~(uintptr_t)63; p < line + bytes; p += 64)
+                __builtin_prefetch((const void *)p);
         }
         if (outside && t->checks) return DYNC_ERR_INDEX;
-        if (from < row) status = dync__jit_piece(jit, buffers, rng, from, row, lane, lane_end, NULL);
+        if (from < row)
+            status = dync__jit_piece(jit, buffers, rng, from, row, lane, lane_end, NULL);
     }
     return status;
 }
 
-DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers,
+                                              const uint64_t rng[2], int64_t row, int64_t row_end,
+                                              int64_t lane, int64_t lane_end)
 {
     if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
-    if (jit->take.each && jit->take.far) return dync__jit_led(jit, buffers, rng, row, row_end, lane, lane_end);
+    if (jit->take.each && jit->take.far)
+        return dync__jit_led(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 
@@ -314,28 +399,38 @@ typedef struct dync__jit_split {
     const dync__jit *jit;
     void *const *buffers;
     const uint64_t *rng;
-    char *memory, *keep;               /* slots of the row, then of every part */
-    int64_t row, segment, lanes;       /* lanes: of a part, a power of two */
-    int n;                             /* parts */
+    char *memory, *keep;         /* slots of the row, then of every part */
+    int64_t row, segment, lanes; /* lanes: of a part, a power of two */
+    int n;                       /* parts */
 } dync__jit_split;
 
-/* Neighbouring parts by one thread: what the processor fetches ahead is read by the core that fetched it. */
+/* Neighbouring parts by one thread: what the processor fetches ahead is read by the core that
+ * fetched it. */
 static void dync__jit_split_part(void *user, int thread, int n_threads)
 {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    for (int part = (int)((int64_t)s->n * thread / n_threads), end = (int)((int64_t)s->n * (thread + 1) / n_threads); part < end; part++) {
-        dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
-        dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == s->n ? jit->lanes : (part + 1) * s->lanes, &segment);
+    for (int part = (int)((int64_t)s->n * thread / n_threads),
+             end = (int)((int64_t)s->n * (thread + 1) / n_threads);
+         part < end; part++) {
+        dync__jit_segment segment = {
+            s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes,
+            s->keep,    0,         0};
+        dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes,
+                        part + 1 == s->n ? jit->lanes : (part + 1) * s->lanes, &segment);
     }
 }
 
-/* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
-static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first)
+/* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes
+ * to all. */
+static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from,
+                              int64_t first)
 {
-    bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL, arg = r->kind >= DYNC__R_ARGMAX;
+    bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL,
+         arg = r->kind >= DYNC__R_ARGMAX;
     /* a mask, or lanes of ones */
-    for (int i = 0; logical && i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]);
+    for (int i = 0; logical && i < 64; i++)
+        into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]);
     if (logical) return;
     if (arg) {
         int64_t best, key, at;
@@ -349,7 +444,10 @@ static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char 
         return;
     }
     dync__scalar x = {0}, y = {0};
-    int prim = r->kind == DYNC__R_SUM ? DYNC__P_add : r->kind == DYNC__R_PROD ? DYNC__P_mul : r->kind == DYNC__R_MAX ? DYNC__P_max : DYNC__P_min;
+    int prim = r->kind == DYNC__R_SUM    ? DYNC__P_add
+               : r->kind == DYNC__R_PROD ? DYNC__P_mul
+               : r->kind == DYNC__R_MAX  ? DYNC__P_max
+                                         : DYNC__P_min;
     size_t bytes = dync__type_bytes(r->type);
     memcpy(&x, into, bytes);
     memcpy(&y, from, bytes);
@@ -358,13 +456,17 @@ static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char 
     for (size_t i = 0; i < 64 / bytes; i++) memcpy(into + i * bytes, &x, bytes);
 }
 
-/* The parts' slots of a reduction into the row's. Float sums and products as the code combines grains: parts are powers of two of these, so the
- * bits are those of a run in one piece, whatever the threads. Levels of the counter stand in slots of parts that are taken in. */
+/* The parts' slots of a reduction into the row's. Float sums and products as the code combines
+ * grains: parts are powers of two of these, so the bits are those of a run in one piece, whatever
+ * the threads. Levels of the counter stand in slots of parts that are taken in. */
 static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r, int n_parts)
 {
     char *row = s->memory + r->slot, *part = row + s->jit->slot_bytes;
-    int64_t each = s->jit->slot_bytes, rest = s->jit->lanes - (n_parts - 1) * s->lanes, whole = n_parts - (rest <= s->lanes - DYNC__XG_GRAIN);
-    bool ordered = dync__xg_type_float(r->type) && (r->kind == DYNC__R_SUM || r->kind == DYNC__R_PROD), begun = whole < n_parts;
+    int64_t each = s->jit->slot_bytes, rest = s->jit->lanes - (n_parts - 1) * s->lanes,
+            whole = n_parts - (rest <= s->lanes - DYNC__XG_GRAIN);
+    bool ordered = dync__xg_type_float(r->type) &&
+                   (r->kind == DYNC__R_SUM || r->kind == DYNC__R_PROD),
+         begun = whole < n_parts;
     memcpy(row, part + (ordered ? (n_parts - 1) * each : 0), 128);
     for (int64_t p = 0; ordered && p < whole; p++) {
         int64_t level = 0;
@@ -375,13 +477,16 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
     }
     for (int64_t p = ordered ? 0 : 1; ordered ? whole >> p : p < n_parts; p++) {
         if (ordered && !(whole >> p & 1)) continue;
-        if (ordered && !begun) memcpy(row, part + p * each, 128);
-        else dync__jit_combine(r, row, part + p * each, p * s->lanes);
+        if (ordered && !begun)
+            memcpy(row, part + p * each, 128);
+        else
+            dync__jit_combine(r, row, part + p * each, p * s->lanes);
         begun = true;
     }
 }
 
-static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads)
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers,
+                                       const uint64_t rng[2], int threads)
 {
     int64_t lanes = 16384;
     while (jit->lanes > lanes * 64) lanes *= 2;
@@ -417,60 +522,82 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
 {
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
-    int64_t n = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, 0, jit->rows, begin, end)
-                         : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                         : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
+    int64_t n = jit->blocks     ? dync__jit_n_blocks(jit, jit->rows)
+                : job->by_lanes ? (jit->lanes + 63) / 64
+                                : jit->rows,
+            begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status =
+        jit->blocks     ? dync__jit_blocks(jit, job->buffers, job->rng, 0, jit->rows, begin, end)
+        : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64,
+                                         DYNC__MIN(end * 64, jit->lanes))
+                        : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
-DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
+DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c,
+                                             void *const *buffers, const uint64_t rng[2])
 {
     int threads = dync__pool_worth(c->ns);
     if (threads > 1) {
-        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
-        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        /* lanes are independent rows when vertical, else only where nothing is reduced or written
+         * once a row */
+        bool lanes_apart = jit->vertical ||
+                           (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
+        dync__jit_job job = {jit, buffers, rng,
+                             !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = jit->blocks    ? dync__jit_n_blocks(jit, jit->rows)
+                        : job.by_lanes ? (jit->lanes + 63) / 64
+                                       : jit->rows;
         if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
             return job.status;
         }
     }
-    return jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    return jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0,
+                                          dync__jit_n_blocks(jit, jit->rows))
+                       : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
 }
 /* Lanes that nothing ties to each other. */
-static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
+static bool dync__jit_lanes_apart(const dync__code *c)
+{
+    return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0;
+}
 
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
 {
     const dync__jit *jit = c->jit;
     if (!jit || jit->vertical || c->empty || of <= 0) return false;
     if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
-    return jit->rows % of == 0 || (jit->rows > 0 && of % jit->rows == 0 && jit->lanes % (of / jit->rows) == 0 && dync__jit_lanes_apart(c));
+    return jit->rows % of == 0 || (jit->rows > 0 && of % jit->rows == 0 &&
+                                   jit->lanes % (of / jit->rows) == 0 && dync__jit_lanes_apart(c));
 }
 
-DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of)
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin,
+                                         int64_t end, int64_t of)
 {
     const dync__jit *jit = c->jit;
     const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, n = (end - begin) * rows, in_row = DYNC__MAX(of / jit->rows, 1), lanes = jit->lanes / in_row, last;
+    int64_t rows = jit->rows / of, n = (end - begin) * rows, in_row = DYNC__MAX(of / jit->rows, 1),
+            lanes = jit->lanes / in_row, last;
     dync_status status = DYNC_OK;
-    if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
+    if (jit->blocks)
+        return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
     if (rows) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
     /* whole rows, or a part of one */
     for (; begin < end && status == DYNC_OK; begin = last) {
         bool whole = begin % in_row == 0 && end - begin >= in_row;
         int64_t row = begin / in_row;
         last = whole ? end / in_row * in_row : DYNC__MIN(end, (row + 1) * in_row);
-        status = dync__jit_part(jit, buffers, none, row, whole ? last / in_row : row + 1, whole ? 0 : (begin - row * in_row) * lanes,
+        status = dync__jit_part(jit, buffers, none, row, whole ? last / in_row : row + 1,
+                                whole ? 0 : (begin - row * in_row) * lanes,
                                 whole ? jit->lanes : (last - row * in_row) * lanes);
     }
     return status;
 }
 #else
-static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
+static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers,
+                                 const uint64_t rng[2])
 {
     (void)jit, (void)c, (void)buffers, (void)rng;
     return DYNC_OK;
@@ -480,14 +607,16 @@ DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
     (void)c, (void)of;
     return false;
 }
-DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of)
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin,
+                                         int64_t end, int64_t of)
 {
     (void)c, (void)buffers, (void)begin, (void)end, (void)of;
     return DYNC_OK;
 }
 #endif
 
-DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
+DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers,
+                                                uint64_t rng_seed, uint64_t rng_offset)
 {
     const uint64_t rng[2] = {rng_seed, rng_offset};
     if (c->empty) return DYNC_OK;

@@ -1,7 +1,9 @@
-/* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after: kernel/conv_jit.c calls them.
+/* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after:
+ * kernel/conv_jit.c calls them.
  *
- * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table; a form that
- * no layer holds any more goes when there are more than IDLE. */
+ * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found
+ * by its description in a table; a form that no layer holds any more goes when there are more than
+ * IDLE. */
 #include "../dync.in.h"
 #include "x86_conv.h"
 #include "interp.h"
@@ -18,7 +20,7 @@ static struct {
     dync__mutex lock;
     dync__ct_entry *entry[128];
     int n;
-    uint32_t epoch;                   /* another one after dync_shutdown */
+    uint32_t epoch; /* another one after dync_shutdown */
 } dync__cts;
 
 DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
@@ -32,22 +34,34 @@ typedef struct dync__ct {
 } dync__ct;
 
 static dync__xrm dync__ct_arg(int word) { return dync__x_mem(DYNC__RDI, 8 * word); }
-static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right) { dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0); }
+static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right)
+{
+    dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0);
+}
 
 static void dync__ct_start(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    if (t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
-    if (t->flags & DYNC__CT_ADD) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    if (t->flags & DYNC__CT_BIAS)
+        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    if (t->flags & DYNC__CT_ADD)
+        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
     for (int p = 0; p < t->P; p++)
         for (int b = 0; b < t->B; b++) {
             int r = p * t->B + b;
-            if (t->flags & DYNC__CT_ADD) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
-            else if (t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
-            else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
-            else dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
+            if (t->flags & DYNC__CT_ADD)
+                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0,
+                             dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
+            else if (t->flags & DYNC__CT_BIAS)
+                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0,
+                             p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
+            else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE)
+                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+            else
+                dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
         }
-    for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++) dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
+    for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++)
+        dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
 }
 
 /* The greater; a NaN stays. */
@@ -93,16 +107,23 @@ static void dync__ct_products(dync__ct *c, int k)
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
     }
     if (t->op <= DYNC__CT_VECTOR)
-        for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0, dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
+        for (int b = 0; b < t->B; b++)
+            dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0,
+                         dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
     for (int p = 0; p < t->P; p++) {
         dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
-        if (t->op == DYNC__CT_WHERE) dync__ct_where(c, p, in);
-        else if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
-        else if (t->op == DYNC__CT_SUM) dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
-        else if (t->op == DYNC__CT_VECTOR) dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
+        if (t->op == DYNC__CT_WHERE)
+            dync__ct_where(c, p, in);
+        else if (t->op == DYNC__CT_MAX)
+            dync__ct_max(c, p, in);
+        else if (t->op == DYNC__CT_SUM)
+            dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
+        else if (t->op == DYNC__CT_VECTOR)
+            dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
         else {
             dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, in);
-            for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
+            for (int b = 0; b < t->B; b++)
+                dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
         }
     }
 }
@@ -127,7 +148,8 @@ static void dync__ct_tap(dync__ct *c)
 static void dync__ct_sum(dync__ct *c)
 {
     dync__xasm *a = &c->a;
-    int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a), done = dync__x_label(a);
+    int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a),
+        done = dync__x_label(a);
     dync__x_i(a, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RSI), 0);
     dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_W), 0);
     dync__x_i(a, DYNC__X_MOV, DYNC__R9, dync__ct_arg(DYNC__CA_NA), 0);
@@ -155,7 +177,10 @@ static void dync__ct_sum(dync__ct *c)
 
 /* ---- what is done to an accumulator ---------------------------------------------------------- */
 
-typedef struct dync__ct_values { int8_t reg[DYNC__CT_POST]; bool taken[DYNC__CT_FREE]; } dync__ct_values;
+typedef struct dync__ct_values {
+    int8_t reg[DYNC__CT_POST];
+    bool taken[DYNC__CT_FREE];
+} dync__ct_values;
 
 static int dync__ct_take(dync__ct *c, dync__ct_values *v)
 {
@@ -168,7 +193,10 @@ static int dync__ct_take(dync__ct *c, dync__ct_values *v)
     return c->wreg;
 }
 
-static bool dync__ct_is_source(const dync__ctile *t, int i) { return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_); }
+static bool dync__ct_is_source(const dync__ctile *t, int i)
+{
+    return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_);
+}
 
 /* Value i as the last operand of an instruction. */
 static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int b)
@@ -194,14 +222,20 @@ static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
 /* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
 static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
 {
-    static const struct { int prim, insn; } insns[] = {{DYNC__P_add, DYNC__X_ADDPS}, {DYNC__P_sub, DYNC__X_SUBPS}, {DYNC__P_mul, DYNC__X_MULPS},
-        {DYNC__P_div, DYNC__X_DIVPS}, {DYNC__P_min, DYNC__X_MINPS}, {DYNC__P_max, DYNC__X_MAXPS}, {DYNC__P_fma, DYNC__X_FMA213PS}};
+    static const struct {
+        int prim, insn;
+    } insns[] = {{DYNC__P_add, DYNC__X_ADDPS},   {DYNC__P_sub, DYNC__X_SUBPS},
+                 {DYNC__P_mul, DYNC__X_MULPS},   {DYNC__P_div, DYNC__X_DIVPS},
+                 {DYNC__P_min, DYNC__X_MINPS},   {DYNC__P_max, DYNC__X_MAXPS},
+                 {DYNC__P_fma, DYNC__X_FMA213PS}};
     const dync__cpost *in = &c->t->post[i];
     int insn = -1, x = in->arg[0], y = in->arg[1], held = -1;
     for (int k = 0; k < DYNC__COUNT_OF(insns); k++)
         if (insns[k].prim == in->prim) insn = insns[k].insn;
     bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
-    bool swap = picks ? !dync__ct_is_source(c->t, x) : in->prim != DYNC__P_sub && in->prim != DYNC__P_div && dync__ct_is_source(c->t, x);
+    bool swap = picks ? !dync__ct_is_source(c->t, x)
+                      : in->prim != DYNC__P_sub && in->prim != DYNC__P_div &&
+                            dync__ct_is_source(c->t, x);
     /* the instruction gives its last operand where one is NaN */
     if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {
         c->a.failed = true;
@@ -230,7 +264,8 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
     if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
     if (held >= 0) v->taken[held - c->wreg] = false;
     for (int k = 0; k < 3; k++)
-        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k])) dync__ct_release(c, v, in->arg[k], i);
+        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k]))
+            dync__ct_release(c, v, in->arg[k], i);
     if (in->prim == DYNC__P_fma) {
         v->reg[i] = (int8_t)left;
         v->taken[left - c->wreg] = true;
@@ -264,8 +299,10 @@ static void dync__ct_store(dync__ct *c)
     for (int b = 0; b < t->B; b++)
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
-            if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0, dync__x_mem(DYNC__RAX, at));
+            if (t->flags & DYNC__CT_DIVIDE)
+                dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0,
+                         dync__x_mem(DYNC__RAX, at));
         }
 }
 
@@ -277,7 +314,9 @@ static void dync__ct_store_where(dync__ct *c)
     for (int p = 0; p < t->P; p++) {
         int own = p / t->across * t->w_k + p % t->across * t->w_b;
         dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_reg(c->breg));
-        if (own) dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_constant(&c->a, (uint64_t)own, 4));
+        if (own)
+            dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p,
+                         dync__x_constant(&c->a, (uint64_t)own, 4));
         dync__ct_rvm(c, DYNC__X_MOVUPS_M, t->P + p, 0, dync__x_mem(DYNC__RAX, t->out_at[p]));
     }
 }
@@ -291,39 +330,64 @@ static void dync__ct_advance(dync__ct *c, int word, int step, int through)
 
 /* ---- Winograd -------------------------------------------------------------------------------- */
 
-/* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and infinity). */
-typedef struct dync__cw_matrix { int8_t rows, columns; float at[6][6]; } dync__cw_matrix;
+/* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and
+ * infinity). */
+typedef struct dync__cw_matrix {
+    int8_t rows, columns;
+    float at[6][6];
+} dync__cw_matrix;
 static const dync__cw_matrix dync__cw_matrices[2][3] = {
     {{4, 4, {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}}},
      {4, 3, {{1, 0, 0}, {.5f, .5f, .5f}, {.5f, -.5f, .5f}, {0, 0, 1}}},
      {2, 4, {{1, 1, 1, 0}, {0, 1, -1, -1}}}},
-    {{6, 6, {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}}},
-     {6, 3, {{1 / 4.f, 0, 0}, {-1 / 6.f, -1 / 6.f, -1 / 6.f}, {-1 / 6.f, 1 / 6.f, -1 / 6.f}, {1 / 24.f, 1 / 12.f, 1 / 6.f}, {1 / 24.f, -1 / 12.f, 1 / 6.f}, {0, 0, 1}}},
+    {{6,
+      6,
+      {{4, 0, -5, 0, 1, 0},
+       {0, -4, -4, 1, 1, 0},
+       {0, 4, -4, -1, 1, 0},
+       {0, -2, -1, 2, 1, 0},
+       {0, 2, -1, -2, 1, 0},
+       {0, 4, 0, -5, 0, 1}}},
+     {6,
+      3,
+      {{1 / 4.f, 0, 0},
+       {-1 / 6.f, -1 / 6.f, -1 / 6.f},
+       {-1 / 6.f, 1 / 6.f, -1 / 6.f},
+       {1 / 24.f, 1 / 12.f, 1 / 6.f},
+       {1 / 24.f, -1 / 12.f, 1 / 6.f},
+       {0, 0, 1}}},
      {4, 6, {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}}}};
 /* registers: results from 6, what is asked for from 0 */
 enum { DYNC__CW_RESULT = 6, DYNC__CW_SPARE = 12 };
 
-/* Register to = the sum of f times the registers at: those columns of the given parity, or all (-1). */
+/* Register to = the sum of f times the registers at: those columns of the given parity, or all
+ * (-1). */
 static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int n, int parity)
 {
     int first = -1;
-    for (int j = 0; j < n; j++)          /* one that has to be multiplied goes first */
-        if (f[j] != 0 && (parity < 0 || j % 2 == parity) && (first < 0 || (f[first] * f[first] == 1 && f[j] * f[j] != 1))) first = j;
+    for (int j = 0; j < n; j++) /* one that has to be multiplied goes first */
+        if (f[j] != 0 && (parity < 0 || j % 2 == parity) &&
+            (first < 0 || (f[first] * f[first] == 1 && f[j] * f[j] != 1)))
+            first = j;
     for (int i = -1; i < n && first >= 0; i++) {
         int j = i < 0 ? first : i;
         uint32_t bits;
         if (f[j] == 0 || i == first || (parity >= 0 && j % 2 != parity)) continue;
         memcpy(&bits, &f[j], sizeof bits);
         dync__xrm times = dync__x_constant(&c->a, bits, 4);
-        if (i < 0 && f[j] == 1) dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
-        else if (i < 0) dync__ct_rvm(c, DYNC__X_MULPS, to, at[j], times);
-        else if (f[j] == 1 || f[j] == -1) dync__ct_rvm(c, f[j] == 1 ? DYNC__X_ADDPS : DYNC__X_SUBPS, to, to, dync__x_reg(at[j]));
-        else dync__ct_rvm(c, DYNC__X_FMA231PS, to, at[j], times);
+        if (i < 0 && f[j] == 1)
+            dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
+        else if (i < 0)
+            dync__ct_rvm(c, DYNC__X_MULPS, to, at[j], times);
+        else if (f[j] == 1 || f[j] == -1)
+            dync__ct_rvm(c, f[j] == 1 ? DYNC__X_ADDPS : DYNC__X_SUBPS, to, to, dync__x_reg(at[j]));
+        else
+            dync__ct_rvm(c, DYNC__X_FMA231PS, to, at[j], times);
     }
 }
 
-/* Registers 0 .. columns to RESULT .. + rows. Two rows that differ in the signs of odd columns share their two halves; columns that differ so
- * (OUT) become their sum and difference first. */
+/* Registers 0 .. columns to RESULT .. + rows. Two rows that differ in the signs of odd columns
+ * share their two halves; columns that differ so (OUT) become their sum and difference first. */
 static void dync__cw_line(dync__ct *c, const dync__cw_matrix *m, bool by_columns)
 {
     static const int plain[6] = {0, 1, 2, 3, 4, 5}, paired[6] = {0, DYNC__CW_SPARE, 1, 2, 3, 5};
@@ -332,7 +396,8 @@ static void dync__cw_line(dync__ct *c, const dync__cw_matrix *m, bool by_columns
         float f[6];
         bool twins = !by_columns && r > 0 && r + 1 < m->rows;
         memcpy(f, m->at[r], sizeof f);
-        for (int j = 0; j < m->columns; j++) twins = twins && m->at[r + 1][j] == (j % 2 ? -f[j] : f[j]);
+        for (int j = 0; j < m->columns; j++)
+            twins = twins && m->at[r + 1][j] == (j % 2 ? -f[j] : f[j]);
         if (at == paired) {
             if (r == 0)
                 for (int j = 1; j < 5; j += 2) {
@@ -366,19 +431,28 @@ static void dync__cw_emit(dync__ct *c)
     c->wreg = DYNC__CW_SPARE;
     dync__x_i(&c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
     for (int j = 0; j < line; j++) {
-        for (int i = 0; i < line; i++) dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0, dync__x_mem(DYNC__RSI, i * t->in_at[0] + j * t->in_at[1]));
+        for (int i = 0; i < line; i++)
+            dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0,
+                         dync__x_mem(DYNC__RSI, i * t->in_at[0] + j * t->in_at[1]));
         dync__cw_line(c, m, out);
-        for (int r = 0; r < m->rows; r++) dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0, dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
+        for (int r = 0; r < m->rows; r++)
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0,
+                         dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
     }
     dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
-    if (out && t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
+    if (out && t->flags & DYNC__CT_BIAS)
+        dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
     for (int i = 0; i < (out ? t->K : m->rows); i++) {
-        for (int j = 0; j < line; j++) dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
+        for (int j = 0; j < line; j++)
+            dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
         dync__cw_line(c, m, out);
         for (int r = 0; r < (out ? t->across : m->rows); r++) {
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
-            if (out && t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+            if (out && t->flags & DYNC__CT_BIAS)
+                dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
+            dync__ct_rvm(
+                c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0,
+                dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
         }
     }
 }
@@ -394,7 +468,8 @@ static void dync__ct_emit(dync__ct *c)
     dync__x_push(a, DYNC__RBP);
     dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(DYNC__CA_IN), 0);
     dync__x_bind(a, again);
-    if (t->op == DYNC__CT_TURN) dync__cw_emit(c);
+    if (t->op == DYNC__CT_TURN)
+        dync__cw_emit(c);
     else {
         dync__ct_start(c);
         dync__ct_sum(c);
@@ -416,16 +491,22 @@ static void dync__ct_emit(dync__ct *c)
 /* Registers 0 .. 3, each 4 x 4 in every 128 bits, transposed, into 8 .. 11. */
 static void dync__cb_transpose(dync__xasm *a, int vl)
 {
-    static const struct { int insn, to, x, y; } step[8] = {
-        {DYNC__X_PUNPCKLDQ, 4, 0, 1}, {DYNC__X_PUNPCKHDQ, 5, 0, 1}, {DYNC__X_PUNPCKLDQ, 6, 2, 3}, {DYNC__X_PUNPCKHDQ, 7, 2, 3},
-        {DYNC__X_PUNPCKLQDQ, 8, 4, 6}, {DYNC__X_PUNPCKHQDQ, 9, 4, 6}, {DYNC__X_PUNPCKLQDQ, 10, 5, 7}, {DYNC__X_PUNPCKHQDQ, 11, 5, 7}};
-    for (int i = 0; i < 8; i++) dync__x_v(a, step[i].insn, vl, step[i].to, step[i].x, dync__x_reg(step[i].y), 0, 0);
+    static const struct {
+        int insn, to, x, y;
+    } step[8] = {{DYNC__X_PUNPCKLDQ, 4, 0, 1},   {DYNC__X_PUNPCKHDQ, 5, 0, 1},
+                 {DYNC__X_PUNPCKLDQ, 6, 2, 3},   {DYNC__X_PUNPCKHDQ, 7, 2, 3},
+                 {DYNC__X_PUNPCKLQDQ, 8, 4, 6},  {DYNC__X_PUNPCKHQDQ, 9, 4, 6},
+                 {DYNC__X_PUNPCKLQDQ, 10, 5, 7}, {DYNC__X_PUNPCKHQDQ, 11, 5, 7}};
+    for (int i = 0; i < 8; i++)
+        dync__x_v(a, step[i].insn, vl, step[i].to, step[i].x, dync__x_reg(step[i].y), 0, 0);
 }
 
-/* One group of 4 << vl pixels of four channels: planes at rsi (and its multiples of rcx, rdx = 3 rcx), blocks at r8. */
+/* One group of 4 << vl pixels of four channels: planes at rsi (and its multiples of rcx, rdx = 3
+ * rcx), blocks at r8. */
 static void dync__cb_group(dync__xasm *a, int vl, int V, bool to_blocks)
 {
-    dync__xrm plane[4] = {dync__x_mem(DYNC__RSI, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 1, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 2, 0),
+    dync__xrm plane[4] = {dync__x_mem(DYNC__RSI, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 1, 0),
+                          dync__x_index(DYNC__RSI, DYNC__RCX, 2, 0),
                           dync__x_index(DYNC__RSI, DYNC__RDX, 1, 0)};
     int lanes = 1 << vl, pixel = 4 * V;
     if (to_blocks)
@@ -433,25 +514,32 @@ static void dync__cb_group(dync__xasm *a, int vl, int V, bool to_blocks)
     for (int i = 0; !to_blocks && i < 4; i++)
         for (int l = 0; l < lanes; l++) {
             dync__xrm from = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
-            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS, 0, i, 0, from, 0, 0);
-            else dync__x_v(a, DYNC__X_INSERT128, vl, i, i, from, l, 0);
+            if (l == 0)
+                dync__x_v(a, DYNC__X_MOVUPS, 0, i, 0, from, 0, 0);
+            else
+                dync__x_v(a, DYNC__X_INSERT128, vl, i, i, from, l, 0);
         }
     dync__cb_transpose(a, vl);
     for (int i = 0; i < 4; i++) {
         if (!to_blocks) dync__x_v(a, DYNC__X_MOVUPS_M, vl, 8 + i, 0, plane[i], 0, 0);
         for (int l = 0; to_blocks && l < lanes; l++) {
             dync__xrm to = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
-            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS_M, 0, 8 + i, 0, to, 0, 0);
-            else dync__x_v(a, DYNC__X_EXTRACT128, vl, 8 + i, 0, to, l, 0);
+            if (l == 0)
+                dync__x_v(a, DYNC__X_MOVUPS_M, 0, 8 + i, 0, to, 0, 0);
+            else
+                dync__x_v(a, DYNC__X_EXTRACT128, vl, 8 + i, 0, to, l, 0);
         }
     }
 }
 
-/* Quads of channels; in each groups of pixels, the last one overlapping the one before where it would not fit. */
+/* Quads of channels; in each groups of pixels, the last one overlapping the one before where it
+ * would not fit. */
 static void dync__cb_emit(dync__xasm *a, int vl, int V, bool to_blocks)
 {
-    int quads = dync__x_label(a), groups = dync__x_label(a), fits = dync__x_label(a), done = dync__x_label(a);
-    int planes = to_blocks ? DYNC__CB_FROM : DYNC__CB_TO, blocks = to_blocks ? DYNC__CB_TO : DYNC__CB_FROM, width = 4 << vl;
+    int quads = dync__x_label(a), groups = dync__x_label(a), fits = dync__x_label(a),
+        done = dync__x_label(a);
+    int planes = to_blocks ? DYNC__CB_FROM : DYNC__CB_TO,
+        blocks = to_blocks ? DYNC__CB_TO : DYNC__CB_FROM, width = 4 << vl;
     dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CB_PLANE), 0);
     dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     dync__x_bind(a, quads);
@@ -499,7 +587,8 @@ static void dync__cts_shutdown(void)
     dync__unlock(&dync__cts.lock);
 }
 
-/* A tile of no accumulators (P 0) stands for a block move: vl its vectors, B log2 V, op the direction. */
+/* A tile of no accumulators (P 0) stands for a block move: vl its vectors, B log2 V, op the
+ * direction. */
 static dync__ct_entry *dync__ct_make(const dync__ctile *t)
 {
     dync__arena arena = {0};
@@ -508,8 +597,10 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__str listing = {0};
     uint8_t *write;
     if (dync__x_listed()) c.a.listing = &listing;
-    if (t->P) dync__ct_emit(&c);
-    else dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
+    if (t->P)
+        dync__ct_emit(&c);
+    else
+        dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
     size_t bytes = dync__x_finish(&c.a);
     if (bytes && (e = dync__calloc(sizeof *e))) {
         e->key = *t;
@@ -524,13 +615,18 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
             }
         }
     }
-    if (e && c.a.listing) dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels", dync__str_get(&listing));
+    if (e && c.a.listing)
+        dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels",
+                       dync__str_get(&listing));
     dync__str_free(&listing);
     dync__arena_free(&arena);
     return e;
 }
 
-static uint64_t dync__ct_at(const dync__ctile *t) { return dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry); }
+static uint64_t dync__ct_at(const dync__ctile *t)
+{
+    return dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry);
+}
 
 DYNC__FN dync__ccode dync__ctile_code(dync__cheld *held, const dync__ctile *t)
 {
@@ -542,7 +638,7 @@ DYNC__FN dync__ccode dync__ctile_code(dync__cheld *held, const dync__ctile *t)
     while (e && memcmp(&e->key, t, sizeof *t) != 0) e = e->next;
     bool make = !e;
     if (make) {
-        dync__error_guard_begin(&guard);      /* without memory the portable form serves */
+        dync__error_guard_begin(&guard); /* without memory the portable form serves */
         e = dync__ct_make(t);
         dync__error_guard_end(&guard);
     }

@@ -5,11 +5,11 @@
 #ifndef DYNC__X86_ENC_H
 #define DYNC__X86_ENC_H
 #include "../base/base.h"
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
-#define DYNC__BESIDE_JIT DYNC__WARM        /* what machine code leaves over is compiled quickly */
-#define DYNC__SPARE DYNC__COLD             /* what only calls loops that others optimise */
+#define DYNC__BESIDE_JIT DYNC__WARM /* what machine code leaves over is compiled quickly */
+#define DYNC__SPARE DYNC__COLD      /* what only calls loops that others optimise */
 #else
 #define DYNC__JIT_X86 0
 #define DYNC__BESIDE_JIT DYNC__HOT
@@ -166,7 +166,8 @@
     X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
 /* clang-format on */
 
-/* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
+/* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L,
+ * form */
 /* clang-format off */
 #define DYNC__X86_MASK(X)                                                                          \
     X(KMOVW, "kmovw", 1, 0, 0x90, 0, 0, KKM)                                                       \
@@ -224,28 +225,84 @@
 
 enum {
 #define DYNC__X(name, ...) DYNC__X_##name,
-    DYNC__X86_VECTOR(DYNC__X)
-    DYNC__X86_MASK(DYNC__X)
-    DYNC__X86_INT(DYNC__X)
+    DYNC__X86_VECTOR(DYNC__X) DYNC__X86_MASK(DYNC__X) DYNC__X86_INT(DYNC__X)
 #undef DYNC__X
-    DYNC__N_X
+        DYNC__N_X
 };
 enum { DYNC__X_FIRST_MASK = DYNC__X_KMOVW, DYNC__X_FIRST_INT = DYNC__X_MOV };
 /* Forms, in the order that x86_enc.c knows them. */
 enum {
-    DYNC__XF_RVM, DYNC__XF_RM, DYNC__XF_MR, DYNC__XF_MVR, DYNC__XF_RG, DYNC__XF_GR, DYNC__XF_RX, DYNC__XF_RMI,
-    DYNC__XF_MRI, DYNC__XF_RVMI, DYNC__XF_CMP, DYNC__XF_RVMR, DYNC__XF_VM_2, DYNC__XF_VM_4, DYNC__XF_VM_6,
-    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM, DYNC__XF_KMI,
-    DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
-    DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
-    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
-    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_P_2, DYNC__XF_NONE
+    DYNC__XF_RVM,
+    DYNC__XF_RM,
+    DYNC__XF_MR,
+    DYNC__XF_MVR,
+    DYNC__XF_RG,
+    DYNC__XF_GR,
+    DYNC__XF_RX,
+    DYNC__XF_RMI,
+    DYNC__XF_MRI,
+    DYNC__XF_RVMI,
+    DYNC__XF_CMP,
+    DYNC__XF_RVMR,
+    DYNC__XF_VM_2,
+    DYNC__XF_VM_4,
+    DYNC__XF_VM_6,
+    DYNC__XF_KVM,
+    DYNC__XF_RK,
+    DYNC__XF_KM,
+    DYNC__XF_KMI,
+    DYNC__XF_KKM,
+    DYNC__XF_MK,
+    DYNC__XF_KG,
+    DYNC__XF_GK,
+    DYNC__XF_KKI,
+    DYNC__XF_KKK,
+    DYNC__XF_BZHI,
+    DYNC__XF_MR32,
+    DYNC__XF_RM32,
+    DYNC__XF_MR16,
+    DYNC__XF_MR8,
+    DYNC__XF_RM32_16,
+    DYNC__XF_RM32_8,
+    DYNC__XF_I32_0,
+    DYNC__XF_RI_0,
+    DYNC__XF_RI_4,
+    DYNC__XF_RI_5,
+    DYNC__XF_RI_7,
+    DYNC__XF_S_4,
+    DYNC__XF_S_5,
+    DYNC__XF_U32_3,
+    DYNC__XF_RM_32,
+    DYNC__XF_U_7,
+    DYNC__XF_P_1,
+    DYNC__XF_P_2,
+    DYNC__XF_NONE
 };
-enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
+enum {
+    DYNC__XN_F = -1,
+    DYNC__XN_H = -2,
+    DYNC__XN_Q = -3,
+    DYNC__XN_O = -4,
+    DYNC__XN_N = -5 /* F; result is narrower */
+};
 
 enum {
-    DYNC__RAX, DYNC__RCX, DYNC__RDX, DYNC__RBX, DYNC__RSP, DYNC__RBP, DYNC__RSI, DYNC__RDI,
-    DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15
+    DYNC__RAX,
+    DYNC__RCX,
+    DYNC__RDX,
+    DYNC__RBX,
+    DYNC__RSP,
+    DYNC__RBP,
+    DYNC__RSI,
+    DYNC__RDI,
+    DYNC__R8,
+    DYNC__R9,
+    DYNC__R10,
+    DYNC__R11,
+    DYNC__R12,
+    DYNC__R13,
+    DYNC__R14,
+    DYNC__R15
 };
 enum { DYNC__X_POOL = -2 }; /* base of a constant: disp is its place in the pool */
 
@@ -272,36 +329,51 @@ DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t dis
 }
 
 /* a 32-bit field: label or place in the pool */
-typedef struct dync__xfix { int32_t at, target; } dync__xfix;
+typedef struct dync__xfix {
+    int32_t at, target;
+} dync__xfix;
 typedef struct dync__xasm {
     dync__arena *arena;
     DYNC__VEC(uint8_t) code;
-    DYNC__VEC(uint8_t) pool;         /* constants, 64 bytes each */
+    DYNC__VEC(uint8_t) pool; /* constants, 64 bytes each */
     DYNC__VEC(dync__xfix) jump, constant;
-    DYNC__VEC(int32_t) label;        /* where it is bound; -1 not yet */
-    dync__str *listing;              /* NULL: none is wanted */
+    DYNC__VEC(int32_t) label; /* where it is bound; -1 not yet */
+    dync__str *listing;       /* NULL: none is wanted */
     bool evex, failed;
 } dync__xasm;
 
-/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing. */
+/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing.
+ */
 enum { DYNC__X_ZERO = 8 };
-DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k);
+DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm,
+                        int k);
 DYNC__FN void dync__x_k(dync__xasm *, int insn, int reg, int vvvv, dync__xrm rm, int imm);
 DYNC__FN void dync__x_i(dync__xasm *, int insn, int reg, dync__xrm rm, int32_t imm);
-enum { DYNC__CC_JMP = -1, DYNC__CC_B = 2, DYNC__CC_E = 4, DYNC__CC_NE = 5, DYNC__CC_L = 12, DYNC__CC_GE = 13, DYNC__CC_LE = 14, DYNC__CC_G = 15 };
+enum {
+    DYNC__CC_JMP = -1,
+    DYNC__CC_B = 2,
+    DYNC__CC_E = 4,
+    DYNC__CC_NE = 5,
+    DYNC__CC_L = 12,
+    DYNC__CC_GE = 13,
+    DYNC__CC_LE = 14,
+    DYNC__CC_G = 15
+};
 DYNC__FN int dync__x_label(dync__xasm *);
 DYNC__FN void dync__x_bind(dync__xasm *, int label);
 DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
 DYNC__FN void dync__x_push(dync__xasm *, int reg);
 DYNC__FN void dync__x_pop(dync__xasm *, int reg);
-DYNC__FN void dync__x_ret(dync__xasm *);                    /* vzeroupper and ret */
+DYNC__FN void dync__x_ret(dync__xasm *); /* vzeroupper and ret */
 /* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
 DYNC__FN dync__xrm dync__x_constant(dync__xasm *, uint64_t bits, int width);
-DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes);   /* 64 bytes as they are */
-/* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0: failed. */
+DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes); /* 64 bytes as they are */
+/* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0:
+ * failed. */
 DYNC__FN size_t dync__x_finish(dync__xasm *);
 DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
-/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
+/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of
+ * code as it is finished. NULL: nobody does. */
 DYNC__FN bool dync__x_listed(void);
 DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *));
 #endif

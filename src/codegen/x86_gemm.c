@@ -1,10 +1,12 @@
-/* codegen/x86_gemm.c: x86-64 code for the forms of gemm_code.h. Before: kernel/gemm.c asks; under it: x86_enc.c, codemem.c.
+/* codegen/x86_gemm.c: x86-64 code for the forms of gemm_code.h. Before: kernel/gemm.c asks; under
+ * it: x86_enc.c, codemem.c.
  *
- * A tile holds C in registers: 14 x 2 vectors under AVX-512, 6 x 2 under AVX2, and two vectors of B, one or two broadcast elements of A.
- * Forms are kept in a table that readers search without a lock: a slot's key is written before its code, and neither changes until
- * shutdown.
- * Registers: rdi the arguments, rax the counter, rsi r8 r9 rbx rbp lines five apart, rcx their step, r10 three steps, rdx b, r11 its step.
- * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code by shape). */
+ * A tile holds C in registers: 14 x 2 vectors under AVX-512, 6 x 2 under AVX2, and two vectors of
+ * B, one or two broadcast elements of A. Forms are kept in a table that readers search without a
+ * lock: a slot's key is written before its code, and neither changes until shutdown. Registers: rdi
+ * the arguments, rax the counter, rsi r8 r9 rbx rbp lines five apart, rcx their step, r10 three
+ * steps, rdx b, r11 its step. Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell
+ * (register tiles); LIBXSMM (code by shape). */
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "codemem.h"
@@ -16,34 +18,64 @@
 typedef struct dync__gtx {
     dync__xasm x;
     int type, rows, vectors, flags, vl, bytes, n_regs;
-    bool wide, words;                   /* elements of 8 bytes; fours of bytes as pairs of words */
+    bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
 } dync__gtx;
-typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
+typedef struct dync__gt_form {
+    uint32_t key;
+    dync__gt_fn fn;
+    dync__codeblock block;
+} dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
-static struct { dync__mutex lock; int n; uint32_t epoch; int32_t refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+static struct {
+    dync__mutex lock;
+    int n;
+    uint32_t epoch;
+    int32_t refused;
+    dync__gt_form form[DYNC__GT_FORMS];
+} dync__gts;
 
-static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
-    {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
-    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD},
-    {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}};
+static const struct {
+    int mul, add, broadcast;
+} dync__gt_insn[] = {{DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
+                     {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
+                     {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
+                     {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD},
+                     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
+                     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}};
 static const int8_t dync__gt_base[5] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__RBX, DYNC__RBP};
 
 static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_t)at); }
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
-static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from) { dync__x_i(&g->x, DYNC__X_MOV, reg, from, 0); }
-static void dync__gt_add(dync__gtx *g, int reg, int with) { dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0); }
-static void dync__gt_addi(dync__gtx *g, int reg, int n) { dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n); }
-static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k) { dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k); }
+static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from)
+{
+    dync__x_i(&g->x, DYNC__X_MOV, reg, from, 0);
+}
+static void dync__gt_add(dync__gtx *g, int reg, int with)
+{
+    dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
+}
+static void dync__gt_addi(dync__gtx *g, int reg, int n)
+{
+    dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
+}
+static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k)
+{
+    dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k);
+}
 
 /* ---- vectors, the last one perhaps a part ---------------------------------------------------- */
 
-static bool dync__gt_part(const dync__gtx *g, int v) { return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1; }
+static bool dync__gt_part(const dync__gtx *g, int v)
+{
+    return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1;
+}
 
 /* AVX2 has its mask in the last register. */
 static void dync__gt_mask(dync__gtx *g)
 {
     if (!(g->flags & DYNC__GT_TAIL)) return;
-    if (g->x.evex) dync__x_k(&g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
+    if (g->x.evex)
+        dync__x_k(&g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
     else {
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(lanes));
         dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__x_mem(DYNC__RAX, 0), 0);
@@ -52,22 +84,33 @@ static void dync__gt_mask(dync__gtx *g)
 
 static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
-    if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0, 0);
-    else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+    if (part && !g->x.evex)
+        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
+                  0);
+    else
+        dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from,
+                      part ? 1 | DYNC__X_ZERO : 0);
 }
 
 /* A vector of b; halves become f32. */
 static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
-    if (g->type < DYNC__GT_AS_F16) dync__gt_load(g, reg, from, part);
-    else dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg, from, part ? 1 | DYNC__X_ZERO : 0);
-    if (g->type == DYNC__GT_AS_BF16) dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
+    if (g->type < DYNC__GT_AS_F16)
+        dync__gt_load(g, reg, from, part);
+    else
+        dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg,
+                      from, part ? 1 | DYNC__X_ZERO : 0);
+    if (g->type == DYNC__GT_AS_BF16)
+        dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
 }
 
 static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 {
-    if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0, 0);
-    else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
+    if (part && !g->x.evex)
+        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
+                  0);
+    else
+        dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -79,7 +122,8 @@ static void dync__gt_lines(dync__gtx *g, dync__xrm from)
     dync__x_i(&g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     dync__gt_get(g, dync__gt_base[0], from);
     for (int i = 5; i < g->rows; i += 5) {
-        dync__x_i(&g->x, DYNC__X_LEA, dync__gt_base[i / 5], dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
+        dync__x_i(&g->x, DYNC__X_LEA, dync__gt_base[i / 5],
+                  dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
         dync__gt_add(g, dync__gt_base[i / 5], DYNC__RCX);
     }
 }
@@ -88,7 +132,8 @@ static dync__xrm dync__gt_line(int i, int32_t disp)
 {
     static const int8_t scale[5] = {0, 1, 2, 1, 4};
     int base = dync__gt_base[i / 5], n = i % 5;
-    return n == 0 ? dync__x_mem(base, disp) : dync__x_index(base, n == 3 ? DYNC__R10 : DYNC__RCX, scale[n], disp);
+    return n == 0 ? dync__x_mem(base, disp)
+                  : dync__x_index(base, n == 3 ? DYNC__R10 : DYNC__RCX, scale[n], disp);
 }
 
 static void dync__gt_lines_on(dync__gtx *g, int bytes)
@@ -100,14 +145,16 @@ static void dync__gt_saved(dync__gtx *g, bool push)
 {
     static const int8_t saved[2] = {DYNC__RBX, DYNC__RBP};
     for (int i = 0; i < 2; i++) {
-        if (push) dync__x_push(&g->x, saved[i]);
-        else dync__x_pop(&g->x, saved[1 - i]);
+        if (push)
+            dync__x_push(&g->x, saved[i]);
+        else
+            dync__x_pop(&g->x, saved[1 - i]);
     }
 }
 
 /* ---- fours of bytes without VNNI ------------------------------------------------------------- */
-/* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words are multiplied and added: vpmaddwd is exact where
- * vpmaddubsw saturates. */
+/* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words
+ * are multiplied and added: vpmaddwd is exact where vpmaddubsw saturates. */
 
 /* b is in odd. */
 static void dync__gt_apart(dync__gtx *g, int even, int odd)
@@ -132,7 +179,8 @@ static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, i
 static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u)
 {
     int bytes = g->wide ? 8 : 4;
-    return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes) : dync__x_mem(DYNC__RSI, i * bytes);
+    return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes)
+                                      : dync__x_mem(DYNC__RSI, i * bytes);
 }
 
 static void dync__gt_words_step(dync__gtx *g, int u)
@@ -142,7 +190,9 @@ static void dync__gt_words_step(dync__gtx *g, int u)
         dync__x_v(&g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             int even = n + 2 * (g->rows > 1 ? v : 0);
-            if (i == 0) dync__gt_load_b(g, even + 1, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+            if (i == 0)
+                dync__gt_load_b(g, even + 1, dync__x_mem(DYNC__RDX, v * g->bytes),
+                                dync__gt_part(g, v));
             if (i == 0) dync__gt_apart(g, even, even + 1);
             dync__gt_by_pairs(g, i * g->vectors + v, a, even, even + 1, a + 1);
         }
@@ -152,11 +202,14 @@ static void dync__gt_words_step(dync__gtx *g, int u)
 static void dync__gt_fma_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
-    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free, wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
-    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
+    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
+        wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
+    for (int v = 0; g->rows > 1 && v < g->vectors; v++)
+        dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0, 0);
+        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u),
+                  0, 0);
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
@@ -165,15 +218,18 @@ static void dync__gt_fma_step(dync__gtx *g, int u)
                 dync__gt_load_b(g, top - 1, from, part);
                 from = dync__x_reg(top - 1);
             }
-            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
+            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
+                      g->rows == 1 && part && g->x.evex ? 1 : 0);
         }
     }
 }
 
 static void dync__gt_step(dync__gtx *g, int u)
 {
-    if (g->words) dync__gt_words_step(g, u);
-    else dync__gt_fma_step(g, u);
+    if (g->words)
+        dync__gt_words_step(g, u);
+    else
+        dync__gt_fma_step(g, u);
     dync__gt_add(g, DYNC__RDX, DYNC__R11);
     if (!(g->flags & DYNC__GT_A_ROWS)) dync__gt_add(g, DYNC__RSI, DYNC__RCX);
 }
@@ -183,7 +239,8 @@ static void dync__gt_steps(dync__gtx *g)
 {
     enum { UNROLL = 4 };
     dync__xasm *x = &g->x;
-    int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x), done = dync__x_label(x), element = g->wide ? 8 : 4;
+    int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x),
+        done = dync__x_label(x), element = g->wide ? 8 : 4;
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
     dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), UNROLL);
     dync__x_jump(x, DYNC__CC_L, rest);
@@ -213,7 +270,9 @@ static void dync__gt_tile_end(dync__gtx *g)
     if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
     if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
     for (int i = 0; i < g->rows; i++) {
-        if (bias) dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0, dync__x_mem(DYNC__R8, 0), 0, 0);
+        if (bias)
+            dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0,
+                      dync__x_mem(DYNC__R8, 0), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             bool part = dync__gt_part(g, v);
             int c = i * g->vectors + v;
@@ -243,18 +302,21 @@ static void dync__gt_tile(dync__gtx *g)
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(c));
         dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
         for (int i = 0; i < g->rows; i++) {
-            for (int b = 0; b < width; b += 64) dync__x_i(x, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RAX, b), 0);
+            for (int b = 0; b < width; b += 64)
+                dync__x_i(x, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RAX, b), 0);
             dync__gt_add(g, DYNC__RAX, DYNC__RCX);
         }
     }
-    if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines(g, DYNC__GT_ARG(a));
+    if (g->flags & DYNC__GT_A_ROWS)
+        dync__gt_lines(g, DYNC__GT_ARG(a));
     else {
         dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(a));
         dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
     }
     dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(b));
     dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(b_step));
-    for (int c = 0; c < g->rows * g->vectors; c++) dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+    for (int c = 0; c < g->rows * g->vectors; c++)
+        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
     dync__gt_steps(g);
     dync__gt_tile_end(g);
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_next));
@@ -276,13 +338,20 @@ static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__
 static void dync__gt_dot_step(dync__gtx *g, bool part)
 {
     int a = g->rows * g->vectors, b = a + g->rows;
-    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0), part);
+    for (int i = 0; i < g->rows; i++)
+        dync__gt_load(
+            g, a + i,
+            dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0),
+            part);
     for (int j = 0; j < g->vectors; j++) {
         dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
         if (g->words) dync__gt_apart(g, b + 1, b);
         for (int i = 0; i < g->rows; i++)
-            if (g->words) dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
-            else dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
+            if (g->words)
+                dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
+            else
+                dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
+                          dync__x_reg(b), 0, 0);
     }
 }
 
@@ -312,11 +381,13 @@ static void dync__gt_dot_end(dync__gtx *g)
             dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
         }
         dync__x_v(x, g->wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, c, 0, to, 0, 0);
-        if (c % g->vectors == g->vectors - 1) dync__x_i(x, DYNC__X_ADD, DYNC__RSI, DYNC__GT_ARG(c_step), 0);
+        if (c % g->vectors == g->vectors - 1)
+            dync__x_i(x, DYNC__X_ADD, DYNC__RSI, DYNC__GT_ARG(c_step), 0);
     }
 }
 
-static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm from, dync__xrm step)
+static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm from,
+                               dync__xrm step)
 {
     dync__gt_get(g, reg[0], from);
     for (int i = 1; i < n; i++) {
@@ -337,8 +408,9 @@ static void dync__gt_dots(dync__gtx *g)
     dync__gt_get(g, DYNC__RBP, DYNC__GT_ARG(k));
     dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RBP), g->wide ? 3 : 2);
     dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-    for (int c = 0; c < g->rows * g->vectors; c++) dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
-    dync__gt_addi(g, DYNC__RBP, -g->bytes);                 /* bytes left after the next step */
+    for (int c = 0; c < g->rows * g->vectors; c++)
+        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+    dync__gt_addi(g, DYNC__RBP, -g->bytes); /* bytes left after the next step */
     dync__x_jump(x, DYNC__CC_L, part);
     dync__x_bind(x, body);
     dync__gt_dot_step(g, false);
@@ -370,7 +442,8 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
     dync__gt_mask(g);
     g->rows = n;
     dync__gt_lines(g, DYNC__GT_ARG(a));
-    dync__x_i(x, DYNC__X_LEA, DYNC__R9, n == 1 ? dync__x_mem(DYNC__RCX, 0) : dync__x_index(DYNC__RCX, DYNC__RCX, 1, 0), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R9,
+              n == 1 ? dync__x_mem(DYNC__RCX, 0) : dync__x_index(DYNC__RCX, DYNC__RCX, 1, 0), 0);
     if (n == 4) dync__gt_add(g, DYNC__R9, DYNC__R9);
     dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
@@ -379,9 +452,10 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
     for (int v = 0; v < g->vectors; v++) {
         bool part = dync__gt_part(g, v);
         if (!pair) dync__gt_load(g, v, dync__gt_line(0, v * g->bytes), part);
-        for (int i = 0; pair && i < n; i++) {           /* line i in the i-th part of every lane */
+        for (int i = 0; pair && i < n; i++) { /* line i in the i-th part of every lane */
             int to = i ? 8 + v : v;
-            dync__gt_move(g, n == 2 ? DYNC__X_PMOVZXWD : DYNC__X_PMOVZXBD, to, dync__gt_line(i, v * g->bytes / n), part ? 1 | DYNC__X_ZERO : 0);
+            dync__gt_move(g, n == 2 ? DYNC__X_PMOVZXWD : DYNC__X_PMOVZXBD, to,
+                          dync__gt_line(i, v * g->bytes / n), part ? 1 | DYNC__X_ZERO : 0);
             if (i) dync__x_v(x, DYNC__X_PSLLD, g->vl, 0, to, dync__x_reg(to), 32 / n * i, 0);
             if (i) dync__x_v(x, DYNC__X_ORPS, g->vl, v, v, dync__x_reg(to), 0, 0);
         }
@@ -402,7 +476,9 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
-    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags); break;
+    case DYNC__GT_SWAP:
+        dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
+        break;
     case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags & 1, g->flags & 2); break;
     case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
@@ -413,7 +489,8 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
 {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
+    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"},
+                             *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -440,7 +517,8 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     }
     if (ok && g.x.listing) {
         char name[80];
-        dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind], types[type], rows, vectors, flags);
+        dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind],
+                     types[type], rows, vectors, flags);
         dync__log_text(DYNC__LOG_code, name, dync__str_get(&listing));
     }
     dync__str_free(&listing);
@@ -460,15 +538,17 @@ static void dync__gt_shutdown(void)
     dync__unlock(&dync__gts.lock);
 }
 
-static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, int rows, int vectors, int flags)
+static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, int rows,
+                                int vectors, int flags)
 {
     dync__error_guard guard;
     dync__gt_fn fn = NULL;
-    dync__error_guard_begin(&guard);            /* a failed allocation costs speed only */
+    dync__error_guard_begin(&guard); /* a failed allocation costs speed only */
     dync__lock(&dync__gts.lock);
     while (dync__gts.form[at].key && dync__gts.form[at].key != key) at = (at + 1) % DYNC__GT_FORMS;
     dync__gt_form *f = &dync__gts.form[at];
-    if (f->key) fn = f->fn;
+    if (f->key)
+        fn = f->fn;
     else if (!dync__gts.refused && dync__gts.n < DYNC__GT_FORMS / 2) {
         dync__gt_form made = {0};
         if (dync__gt_make(&made, kind, type, rows, vectors, flags)) {
@@ -488,7 +568,8 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
 
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 |
+                   (uint32_t)rows << 8 | (uint32_t)vectors;
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;

@@ -1,21 +1,26 @@
-/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and lists; after: x86_enc.c finishes the bytes.
+/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and
+ * lists; after: x86_enc.c finishes the bytes.
  *
  *   rows one at a time             rows side by side (vertical)
  *     list 0                         list 0
  *     for each row                   for each value of the other row loops
  *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
  *                                        list 1, phase 0, list 3...
- *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked    phase: for all inner loops
+ *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked
+ * phase: for all inner loops
  *
- * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
- * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
+ * A phase's addresses stand in registers as far as they go, else in the frame; so do its
+ * accumulators and most used constants. Registers: rdi argument block, rsp frame, rcx lane, rdx
+ * limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 
-static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
-static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8,  DYNC__R9,  DYNC__R10, DYNC__R11,
+                                        DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12,
+                                        DYNC__R13, DYNC__R14, DYNC__R15};
 
 /* ---- a list ---------------------------------------------------------------------------------- */
 
@@ -38,8 +43,11 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     case DYNC__P_scan: dync__xg_scan(g, i); break;
     default:
         /* made with its cone */
-        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i);
-        else dync__xg_prim(g, i);
+        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 ||
+            g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0)
+            dync__xg_src(g, i);
+        else
+            dync__xg_prim(g, i);
         break;
     }
     if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
@@ -57,10 +65,13 @@ static void dync__xg_emit_list(dync__xg *g)
         int i = l->at[g->pos];
         if (g->a.listing) {
             const dync__inst *in = dync__xg_inst(g, i);
-            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name,
+                           in->origin ? " of " : "", in->origin ? in->origin : "");
         }
         int cone = g->cone_of[i];
-        if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
+        if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 &&
+            g->val[i * DYNC__XG_UNROLL].spill < 0)
+            dync__xg_seldom(g, i);
         for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
@@ -146,7 +157,10 @@ static void dync__xg_phase_streams(dync__xg *g)
     }
 }
 
-static int32_t dync__xg_inner_extent(const dync__xg *g, int d) { return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d); }
+static int32_t dync__xg_inner_extent(const dync__xg *g, int d)
+{
+    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d);
+}
 
 static void dync__xg_step_streams(dync__xg *g, int d)
 {
@@ -193,7 +207,8 @@ static void dync__xg_hoist(dync__xg *g)
     const dync__ib *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
-    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - (g->b->has_scan ? 7 : 2);
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) -
+               (g->b->has_scan ? 7 : 2);
     if (!count) {
         g->a.failed = true;
         return;
@@ -204,8 +219,11 @@ static void dync__xg_hoist(dync__xg *g)
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
             /* from memory */
-            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx && dync__xg_is_even(g, v, 0);
-            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1) || leads) continue;
+            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx &&
+                         dync__xg_is_even(g, v, 0);
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL ||
+                (g->vertical && b->level[v] == 1) || leads)
+                continue;
             if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
         }
     }
@@ -215,7 +233,8 @@ static void dync__xg_hoist(dync__xg *g)
             if (count[seen.at[s]] > count[seen.at[best]]) best = s;
         int v = seen.at[best], r = dync__xg_src(g, v); /* read into any register, */
         int home = dync__xg_pin(g);                    /* kept in one from the top */
-        dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0, dync__x_reg(r), 0, 0);
+        dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0,
+                  dync__x_reg(r), 0, 0);
         g->hoist[v] = (int8_t)home;
         dync__xg_drop_temps(g);
         g->free_regs &= ~g->pinned;
@@ -232,11 +251,13 @@ static bool dync__xg_has_ordered(const dync__xg *g, int phase)
     return false;
 }
 
-/* Lanes rcx to the limit in rdx (or memory): U vectors at a time, then what is left. `end`: where the limit stands. */
+/* Lanes rcx to the limit in rdx (or memory): U vectors at a time, then what is left. `end`: where
+ * the limit stands. */
 static void dync__xg_lanes(dync__xg *g, dync__xrm end)
 {
     dync__xasm *a = &g->a;
-    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a),
+        step = g->U * g->V;
     dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), step);
     dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
@@ -264,8 +285,8 @@ static void dync__xg_clear(dync__xg *g, int32_t at)
     dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(at), 0);
 }
 
-/* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches, but not rows of a few lanes, nor for long
- * chains of operators, which hide what they wait for. */
+/* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches,
+ * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
 static bool dync__xg_far(const dync__xg *g, int phase, int most)
 {
     bool far = false;
@@ -274,17 +295,20 @@ static bool dync__xg_far(const dync__xg *g, int phase, int most)
     return far && most > 2 && g->list[2 + 2 * phase].n < 64;
 }
 
-/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by page. */
+/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by page.
+ */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most)
 {
     dync__xasm *a = &g->a;
     int list = 2 + 2 * phase;
     if (g->list[list].n == 0) return;
-    bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief, far = dync__xg_far(g, phase, most) && !g->brief;
+    bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief,
+         far = dync__xg_far(g, phase, most) && !g->brief;
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
     /* a scan takes eight lanes at once */
-    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
+    g->U =
+        DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
@@ -308,7 +332,8 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     } else {
         int grain = dync__x_label(a), whole = dync__x_label(a);
         dync__x_bind(a, grain);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RCX, ordered ? DYNC__XG_GRAIN : 1024), 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RDX,
+                  dync__x_mem(DYNC__RCX, ordered ? DYNC__XG_GRAIN : 1024), 0);
         dync__x_i(a, DYNC__X_CMP, DYNC__RDX, lanes, 0);
         dync__x_jump(a, DYNC__CC_LE, whole);
         dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
@@ -364,8 +389,10 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
-    if (g->tall) dync__xg_vertical_carry(g, phase, added);
-    else dync__xg_reduce_end(g, phase, 0);
+    if (g->tall)
+        dync__xg_vertical_carry(g, phase, added);
+    else
+        dync__xg_reduce_end(g, phase, 0);
     dync__xg_unhoist(g);
     g->in_phase = false;
 }
@@ -398,7 +425,8 @@ static void dync__xg_columns(dync__xg *g, bool masked)
 static void dync__xg_vertical(dync__xg *g)
 {
     dync__xasm *a = &g->a;
-    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a),
+        step = g->U * g->V;
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
     if (g->tall) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_IN), 0);
@@ -434,21 +462,26 @@ static void dync__xg_turn(dync__xg *g, int stream)
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
     dync__xt_square(a, g->V / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, g->turned);
     if (!g->turned_once && st->pointer < 0) st->pointer = dync__xg_frame(g, 64 * g->V);
-    for (int i = 0; i < g->V && !g->turned_once; i++) dync__x_v(a, DYNC__X_MOVUPS_M, 2, g->turned[i], 0, dync__xg_at(st->pointer + 64 * i), 0, 0);
+    for (int i = 0; i < g->V && !g->turned_once; i++)
+        dync__x_v(a, DYNC__X_MOVUPS_M, 2, g->turned[i], 0, dync__xg_at(st->pointer + 64 * i), 0, 0);
 }
 
-/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time turned in registers, row after row. ROWS counts V rows, LANES is a
- * multiple of V. Each line is read whole and once, and what is read, turned and stored is in flight together: whatever goes by way of memory waits. */
+/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time turned in
+ * registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each line is read whole
+ * and once, and what is read, turned and stored is in flight together: whatever goes by way of
+ * memory waits. */
 static void dync__xg_squares(dync__xg *g)
 {
-    enum { TURNING = 17 };             /* registers that dync__xt_square takes, the first ones */
+    enum { TURNING = 17 }; /* registers that dync__xt_square takes, the first ones */
     dync__xasm *a = &g->a;
     int rows = dync__x_label(a), lanes = dync__x_label(a), turned = 0;
     g->U = 1;
     g->single = g->masked = false;
     g->in_phase = true;
     dync__xg_begin_list(g, 2);
-    for (int p = 0; p < g->list[2].n; p++) turned += g->stream_of[g->list[2].at[p]] >= 0 && g->stream.at[g->stream_of[g->list[2].at[p]]].turned;
+    for (int p = 0; p < g->list[2].n; p++)
+        turned += g->stream_of[g->list[2].at[p]] >= 0 &&
+                  g->stream.at[g->stream_of[g->list[2].at[p]]].turned;
     g->turned_once = turned == 1;
     g->pinned = (1u << TURNING) - 1;
     g->pos = 0;
@@ -466,7 +499,9 @@ static void dync__xg_squares(dync__xg *g)
         for (int i = g->row; i < g->V && g->turned_once; i++) g->pinned |= 1u << g->turned[i];
         dync__xg_emit_list(g);
         for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
-            if (g->stream.at[s].gpr >= 0) dync__x_i(a, DYNC__X_ADD, g->stream.at[s].gpr, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+            if (g->stream.at[s].gpr >= 0)
+                dync__x_i(a, DYNC__X_ADD, g->stream.at[s].gpr,
+                          dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
     }
     dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), g->V);
     dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__xg_arg(8 * DYNC__XA_LANES), 0);
@@ -490,11 +525,14 @@ static void dync__xg_next_row(dync__xg *g, int top)
     for (int d = g->n_row_dims - 1; d >= 0; d--) {
         for (int s = 0; s < g->stream.n; s++) {
             if (g->stream.at[s].kind == DYNC__XS_KEEP) continue;
-            dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + d)), 0);
-            dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+            dync__x_i(a, DYNC__X_MOV, DYNC__RAX,
+                      dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + d)), 0);
+            dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)),
+                      0);
         }
         if (d == 0) break;
-        dync__xrm left = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d)), extent = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d + 1));
+        dync__xrm left = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d)),
+                  extent = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d + 1));
         dync__x_i(a, DYNC__X_SUBI, 0, left, 1);
         dync__x_jump(a, DYNC__CC_NE, top);
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, extent, 0);
@@ -517,7 +555,8 @@ static void dync__xg_enter(dync__xg *g)
 static void dync__xg_leave(dync__xg *g)
 {
     dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSP, dync__xg_at(g->saved_sp), 0);
-    for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--) dync__x_pop(&g->a, dync__xg_saved[i]);
+    for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--)
+        dync__x_pop(&g->a, dync__xg_saved[i]);
     dync__x_ret(&g->a);
 }
 
@@ -531,10 +570,13 @@ static void dync__xg_if_segment(dync__xg *g, int cc, int s, int label)
 
 static void dync__xg_copy_slots(dync__xg *g, bool in)
 {
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_arg(8 * (in ? DYNC__XA_IN : DYNC__XA_OUT)), 0);
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_arg(8 * (in ? DYNC__XA_IN : DYNC__XA_OUT)),
+              0);
     for (int at = 0; at < g->slot_bytes; at += 32) {
-        dync__x_v(&g->a, DYNC__X_MOVUPS, 1, 0, 0, in ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(g->slots + at), 0, 0);
-        dync__x_v(&g->a, DYNC__X_MOVUPS_M, 1, 0, 0, in ? dync__xg_at(g->slots + at) : dync__x_mem(DYNC__RSI, at), 0, 0);
+        dync__x_v(&g->a, DYNC__X_MOVUPS, 1, 0, 0,
+                  in ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(g->slots + at), 0, 0);
+        dync__x_v(&g->a, DYNC__X_MOVUPS_M, 1, 0, 0,
+                  in ? dync__xg_at(g->slots + at) : dync__x_mem(DYNC__RSI, at), 0, 0);
     }
 }
 
@@ -557,7 +599,10 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     if (g->vertical)
         for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
     for (int i = 0; i < g->b->k->inst.n; i++) {
-        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : g->split ? 2 : 1));
+        if (g->slot[i] >= 0)
+            g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
+                                                 : g->split                         ? 2
+                                                                                    : 1));
     }
     g->slot_bytes = g->frame - g->slots;
     int labels[2 * DYNC__XG_PHASES + 2], in = 0;
@@ -580,7 +625,8 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
         return;
     }
     g->top = dync__x_label(&g->a);
-    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan && g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
+    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan &&
+              g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
     if (!g->late) dync__x_bind(&g->a, g->top);
     g->U = most;
     int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
@@ -591,7 +637,8 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->ends = g->tall;
     if (g->tall) dync__xg_vertical(g);
     dync__x_bind(&g->a, out);
-    for (int s = 1; g->split && s <= 2 * phases; s++) dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
+    for (int s = 1; g->split && s <= 2 * phases; s++)
+        dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;
         g->U = 1;

@@ -1,14 +1,16 @@
-/* codegen/x86_gen.h: one kernel on its way to x86-64 code, shared by x86_gen.c (loops), x86_reg.c (registers), x86_prim.c
- * (primitives), x86_mem.c (loads and stores), x86_reduce.c. jit.c decides what is emitted.
+/* codegen/x86_gen.h: one kernel on its way to x86-64 code, shared by x86_gen.c (loops), x86_reg.c
+ * (registers), x86_prim.c (primitives), x86_mem.c (loads and stores), x86_reduce.c. jit.c decides
+ * what is emitted.
  *
- * Lanes. A kernel that has 64-bit values takes V = 8 (AVX-512) or 4 (AVX2) lanes a vector, others 16 or 8: every value is one
- * register, of V lanes of its own width. BOOL is a mask register under AVX-512, else lanes of 32 bits, all ones or zero.
- * The lane loop is the last of the inner loops (rows one at a time), or the last row loop (vertical: rows side by side). U vectors are
- * computed at once, instruction by instruction.
- * Lists. Code comes in lists as the interpreter's sections: 0 once, 1 + 2p row code before phase p, 2 + 2p phase p. In a list values live
- * in registers; what another list needs goes through its slot in the frame, as a whole vector. Row code of a kernel whose rows come
- * one at a time is the same code with equal lanes (single).
- * The argument block (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
+ * Lanes. A kernel that has 64-bit values takes V = 8 (AVX-512) or 4 (AVX2) lanes a vector, others
+ * 16 or 8: every value is one register, of V lanes of its own width. BOOL is a mask register under
+ * AVX-512, else lanes of 32 bits, all ones or zero. The lane loop is the last of the inner loops
+ * (rows one at a time), or the last row loop (vertical: rows side by side). U vectors are computed
+ * at once, instruction by instruction. Lists. Code comes in lists as the interpreter's sections: 0
+ * once, 1 + 2p row code before phase p, 2 + 2p phase p. In a list values live in registers; what
+ * another list needs goes through its slot in the frame, as a whole vector. Row code of a kernel
+ * whose rows come one at a time is the same code with equal lanes (single). The argument block
+ * (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
 #ifndef DYNC__X86_GEN_H
 #define DYNC__X86_GEN_H
 #include "interp_build.h"
@@ -23,34 +25,60 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };
  * 4 */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO };
 typedef struct dync__xstream {
-    int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
-    int8_t gpr;                        /* where the phase being emitted has its address; -1 */
-    int32_t pointer;                   /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel, where its square is */
+    int32_t access, buf, inst;               /* inst: the value that a row buffer keeps */
+    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches;
+                                                turned: dense by way of a tile (jit.h) */
+    int8_t gpr;                              /* where the phase being emitted has its address; -1 */
+    int32_t pointer; /* else where in the frame; -1: in the argument block; of a turned stream of a
+                        square kernel, where its square is */
 } dync__xstream;
-/* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT.
- * tall: 0 takes sixteen rows more into what stands at IN, OUT of them were before, 1 is what comes after the last. */
-enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_SEGMENT, DYNC__XA_IN, DYNC__XA_OUT, DYNC__XA_FIXED };
-/* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
+/* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
+ * its extent, per stream its record. */
+/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come
+ * from and go to memory at IN and OUT. tall: 0 takes sixteen rows more into what stands at IN, OUT
+ * of them were before, 1 is what comes after the last. */
+enum {
+    DYNC__XA_ROWS,
+    DYNC__XA_LANES,
+    DYNC__XA_FRAME,
+    DYNC__XA_SEED,
+    DYNC__XA_OFFSET,
+    DYNC__XA_SEGMENT,
+    DYNC__XA_IN,
+    DYNC__XA_OUT,
+    DYNC__XA_FIXED
+};
+/* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all
+ * in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
 
 /* lazy: a load still to be made */
-typedef struct dync__xval { int8_t reg; bool lazy; int32_t spill; } dync__xval;
+typedef struct dync__xval {
+    int8_t reg;
+    bool lazy;
+    int32_t spill;
+} dync__xval;
 typedef struct dync__xred {
     int32_t inst, phase;
     uint8_t kind, type, n_acc;
-    bool ordered, in_regs;             /* ordered: float sums and products, whose order of additions is fixed */
+    bool ordered, in_regs; /* ordered: float sums and products, whose order of additions is fixed */
     int8_t reg[DYNC__XG_UNROLL];
-    int32_t acc, level;                /* in the frame */
-    int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
+    int32_t acc, level; /* in the frame */
+    int32_t where;      /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
 /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
-typedef struct dync__xscan { int8_t reg; int32_t at; } dync__xscan;
+typedef struct dync__xscan {
+    int8_t reg;
+    int32_t at;
+} dync__xscan;
 typedef DYNC__VEC(int32_t) dync__xlist;
 /* x86_seldom.c; out: the selects */
-typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone;
+typedef struct dync__xcone {
+    dync__xlist list;
+    int32_t input, n_outs, out[4];
+    bool wide;
+} dync__xcone;
 
 typedef struct dync__xg {
     const dync__ib *b;
@@ -59,58 +87,73 @@ typedef struct dync__xg {
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
      * brief: one grain, or 16 rows, is all */
     bool wide, vertical, split, tall, brief;
-    bool ends;                         /* tall: what is emitted comes after all rows */
-    bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
-    int8_t turned[16];                 /* where its rows are */
-    int row;                           /* of the square */
-    int32_t state;                     /* tall: frame: where the columns at hand keep levels between calls */
-    int n_row_dims, n_inner_dims;      /* D, K */
+    bool ends; /* tall: what is emitted comes after all rows */
+    bool square,
+        turned_once;   /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    int8_t turned[16]; /* where its rows are */
+    int row;           /* of the square */
+    int32_t state;     /* tall: frame: where the columns at hand keep levels between calls */
+    int n_row_dims, n_inner_dims; /* D, K */
     int n_lists;
     dync__xlist *list;
     DYNC__VEC(dync__xstream) stream;
     DYNC__VEC(dync__xred) red;
-    int32_t *stream_of;                /* by instruction: load, store, index */
-    int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
-    int32_t *slot;                     /* by instruction: in the frame; -1 none */
-    int32_t *cone_of;                  /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
-    dync__xscan *scan;                 /* by instruction: of the phase being emitted */
+    int32_t *stream_of;   /* by instruction: load, store, index */
+    int32_t *keep_stream; /* by instruction: of its row buffer; -1 */
+    int32_t *slot;        /* by instruction: in the frame; -1 none */
+    int32_t *cone_of;     /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    dync__xscan *scan;    /* by instruction: of the phase being emitted */
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
-    int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t *pool_at;                  /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
+    int32_t cone_input, saved_regs,
+        cone_areas;   /* cone_input: of the cone at hand, -1; the rest in the frame */
+    int32_t *pool_at; /* by instruction: of a constant, or where a draw lies in the frame; -1 not
+                         there yet */
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
     int cur, pos, u;
-    dync__xval *val;                   /* instruction * UNROLL + u */
-    int32_t *in_list;                  /* by instruction: the list it was last made in */
+    dync__xval *val;                       /* instruction * UNROLL + u */
+    int32_t *in_list;                      /* by instruction: the list it was last made in */
     int32_t *n_uses, *next_use, *last_use; /* next_use: index into uses */
     int32_t *first_use;
     DYNC__VEC(int32_t) uses;
-    int8_t *hoist;                     /* by instruction: a register for the whole loop; -1 */
+    int8_t *hoist; /* by instruction: a register for the whole loop; -1 */
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
-    int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
-    int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
-    int32_t top;                       /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    int32_t owner[32], owner_k[8];              /* instruction * UNROLL + u; -1 */
+    int32_t tail_mask, tail_mask64, tail_count; /* frame: masks of the U vectors (64 bytes apart),
+                                                   for 64-bit lanes; lanes left */
+    int32_t top; /* label of the next row; late: behind what is hoisted, as rows do nothing else to
+                    registers */
     bool late;
-    uint8_t *leads;                    /* by instruction: one number for all lanes, by which alone lines are found: made for one vector, of lanes as many as there is room for */
-    int32_t lead;                      /* frame: of the load at hand */
-    int32_t place;                     /* frame: inner indices before the lane loop at hand */
-    dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
-    int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
+    uint8_t *leads; /* by instruction: one number for all lanes, by which alone lines are found:
+                       made for one vector, of lanes as many as there is room for */
+    int32_t lead;   /* frame: of the load at hand */
+    int32_t place;  /* frame: inner indices before the lane loop at hand */
+    dync__xrm line; /* the one index that leads the stream at hand, in memory; else none */
+    int32_t slots, slot_bytes; /* frame: where slots begin, and their room */
     /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     int32_t frame, stage, stage2, saved_sp, keys;
     DYNC__VEC(int32_t) free_spill;
-    const char *why;                   /* not compiled: the reason */
+    const char *why; /* not compiled: the reason */
 } dync__xg;
 
-DYNC__INLINE const dync__inst *dync__xg_inst(const dync__xg *g, int i) { return &g->b->k->inst.at[i]; }
+DYNC__INLINE const dync__inst *dync__xg_inst(const dync__xg *g, int i)
+{
+    return &g->b->k->inst.at[i];
+}
 DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
 DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
 /* The vector length that holds V lanes of a type, or of so many bytes. */
 DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
-DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return DYNC__MIN(dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)), g->isa); }
-DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type) { return type == DYNC_BOOL && g->isa == 2; }
+DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type)
+{
+    return DYNC__MIN(dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)), g->isa);
+}
+DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type)
+{
+    return type == DYNC_BOOL && g->isa == 2;
+}
 /* Through bitcasts: the same register. */
 DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
 {
@@ -126,7 +169,8 @@ DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
 }
 DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
 {
-    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + g->n_inner_dims + stream * (DYNC__XA_STEP + g->n_row_dims + g->n_inner_dims) + word);
+    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + g->n_inner_dims +
+                stream * (DYNC__XA_STEP + g->n_row_dims + g->n_inner_dims) + word);
 }
 DYNC__INLINE dync__xrm dync__xg_arg(int32_t offset) { return dync__x_mem(DYNC__RDI, offset); }
 DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RSP, offset); }
@@ -134,7 +178,7 @@ DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RS
 /* ---- x86_reg.c ------------------------------------------------------------------------------- */
 /* new room in the frame, 64-byte aligned */
 DYNC__FN int dync__xg_frame(dync__xg *, int bytes);
-DYNC__FN void dync__xg_begin_list(dync__xg *, int list);                /* uses of its values */
+DYNC__FN void dync__xg_begin_list(dync__xg *, int list); /* uses of its values */
 /* registers that one vector of it wants at once */
 DYNC__FN int dync__xg_pressure(dync__xg *, int list);
 /* no value is in a register; pinned ones stay */

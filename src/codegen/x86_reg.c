@@ -1,11 +1,13 @@
-/* codegen/x86_reg.c: registers of a list of instructions. Before: x86_gen.c begins a list; x86_prim.c and its kin ask for operands and
- * results.
+/* codegen/x86_reg.c: registers of a list of instructions. Before: x86_gen.c begins a list;
+ * x86_prim.c and its kin ask for operands and results.
  *
- * A list is straight code, so one pass forward allocates: a value takes a register when it is made and gives it back at its last
- * use; where none is free, the value whose next use is furthest away goes to the frame (Belady 1966). Constants and values of other
- * lists are read from memory where they stand, the most used ones from registers that x86_gen.c pins for the whole loop. Loads from
- * buffers that the kernel does not write wait for their first use, which often takes them as its memory operand.
- * Invariant: registers read by the instruction in hand are locked until dync__xg_end. */
+ * A list is straight code, so one pass forward allocates: a value takes a register when it is made
+ * and gives it back at its last use; where none is free, the value whose next use is furthest away
+ * goes to the frame (Belady 1966). Constants and values of other lists are read from memory where
+ * they stand, the most used ones from registers that x86_gen.c pins for the whole loop. Loads from
+ * buffers that the kernel does not write wait for their first use, which often takes them as its
+ * memory operand. Invariant: registers read by the instruction in hand are locked until
+ * dync__xg_end. */
 #include "../dync.in.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
@@ -69,7 +71,8 @@ DYNC__FN int dync__xg_pressure(dync__xg *g, int list)
             bool again = false;
             for (int c = 0; c < a; c++) again |= arg[c] == v;
             if (!again && g->in_list[v] == list && g->last_use[v] == p &&
-                !(dync__xg_inst(g, v)->prim == DYNC__P_load && g->n_uses[v] <= 1) && !dync__xg_in_k(g, dync__xg_inst(g, v)->type))
+                !(dync__xg_inst(g, v)->prim == DYNC__P_load && g->n_uses[v] <= 1) &&
+                !dync__xg_in_k(g, dync__xg_inst(g, v)->type))
                 live--;
         }
         if (g->n_uses[i] > 0 && !small_load && !dync__xg_in_k(g, dync__xg_inst(g, i)->type)) live++;
@@ -88,7 +91,8 @@ DYNC__FN void dync__xg_reset(dync__xg *g)
     for (int r = 0; r < 8; r++) g->owner_k[r] = -1;
     for (int p = 0; p < l->n; p++) {
         g->next_use[l->at[p]] = g->first_use[l->at[p]];
-        for (int u = 0; u < DYNC__XG_UNROLL; u++) g->val[l->at[p] * DYNC__XG_UNROLL + u] = (dync__xval){-1, false, -1};
+        for (int u = 0; u < DYNC__XG_UNROLL; u++)
+            g->val[l->at[p] * DYNC__XG_UNROLL + u] = (dync__xval){-1, false, -1};
     }
 }
 
@@ -105,10 +109,12 @@ static void dync__xg_free_spill(dync__xg *g, int slot)
     if (slot >= 0 && !dync__avec_push(g->b->arena, &g->free_spill, slot)) g->a.failed = true;
 }
 
-/* Where in the list a value is wanted next; the vectors after u still need what this instruction reads. */
+/* Where in the list a value is wanted next; the vectors after u still need what this instruction
+ * reads. */
 static int dync__xg_next(dync__xg *g, int owner)
 {
-    int v = owner / DYNC__XG_UNROLL, u = owner % DYNC__XG_UNROLL, end = g->first_use[v] + g->n_uses[v];
+    int v = owner / DYNC__XG_UNROLL, u = owner % DYNC__XG_UNROLL,
+        end = g->first_use[v] + g->n_uses[v];
     while (g->next_use[v] < end && g->uses.at[g->next_use[v]] < g->pos) g->next_use[v]++;
     int at = g->next_use[v];
     while (u <= g->u && at < end && g->uses.at[at] == g->pos) at++;
@@ -130,7 +136,10 @@ static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_
     return best < 0 ? 1 : best;
 }
 
-static int dync__xg_vl_of(const dync__xg *g, int v) { return dync__xg_vl(g, dync__xg_inst(g, v)->type); }
+static int dync__xg_vl_of(const dync__xg *g, int v)
+{
+    return dync__xg_vl(g, dync__xg_inst(g, v)->type);
+}
 
 static int dync__xg_alloc(dync__xg *g)
 {
@@ -142,7 +151,8 @@ static int dync__xg_alloc(dync__xg *g)
             dync__xval *x = &g->val[g->owner[r]];
             if (x->spill < 0) {
                 x->spill = dync__xg_spill_slot(g);
-                dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_of(g, g->owner[r] / DYNC__XG_UNROLL), r, 0, dync__xg_at(x->spill), 0, 0);
+                dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_of(g, g->owner[r] / DYNC__XG_UNROLL),
+                          r, 0, dync__xg_at(x->spill), 0, 0);
             }
             x->reg = -1;
             g->owner[r] = -1;
@@ -206,14 +216,19 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
 {
     uint64_t bits = 0;
     float f32 = (float)f;
-    if (type == DYNC_F32) memcpy(&bits, &f32, sizeof f32);
-    else if (type == DYNC_F64) memcpy(&bits, &f, sizeof f);
-    else if (type == DYNC_BOOL) bits = i ? 0xffffffffu : 0;
-    else bits = (uint64_t)i;
+    if (type == DYNC_F32)
+        memcpy(&bits, &f32, sizeof f32);
+    else if (type == DYNC_F64)
+        memcpy(&bits, &f, sizeof f);
+    else if (type == DYNC_BOOL)
+        bits = i ? 0xffffffffu : 0;
+    else
+        bits = (uint64_t)i;
     return dync__x_constant(&g->a, bits, dync__xg_type_wide(type) ? 8 : 4);
 }
 
-/* Memory of a value that no register holds: a constant, a slot of another list, a spilled or unloaded one. */
+/* Memory of a value that no register holds: a constant, a slot of another list, a spilled or
+ * unloaded one. */
 DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
 {
     const dync__inst *in = dync__xg_inst(g, v);
@@ -221,7 +236,8 @@ DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
             dync__scalar x = dync__const_scalar(in);
-            g->pool_at[v] = dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
+            g->pool_at[v] =
+                dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
         }
         return dync__x_mem(DYNC__X_POOL, g->pool_at[v]);
     }
@@ -232,7 +248,10 @@ DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
     return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
 }
 
-DYNC__FN bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
+DYNC__FN bool dync__xg_is_here(const dync__xg *g, int v)
+{
+    return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_;
+}
 
 DYNC__FN int dync__xg_src(dync__xg *g, int value)
 {
@@ -246,8 +265,10 @@ DYNC__FN int dync__xg_src(dync__xg *g, int value)
     dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
     if (x->reg < 0) {
         r = dync__xg_alloc(g);
-        if (x->lazy) dync__xg_load_now(g, v, r);
-        else dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
+        if (x->lazy)
+            dync__xg_load_now(g, v, r);
+        else
+            dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
         x->lazy = false;
         x->reg = (int8_t)r;
         g->owner[r] = v * DYNC__XG_UNROLL + g->u;
@@ -276,7 +297,8 @@ DYNC__FN int dync__xg_src_k(dync__xg *g, int value)
     const dync__inst *in = dync__xg_inst(g, v);
     if (in->prim == DYNC__P_const_) {
         r = dync__xg_temp_k(g);
-        dync__x_k(&g->a, dync__const_scalar(in).i ? DYNC__X_KXNORW : DYNC__X_KXORW, r, r, dync__x_reg(r), 0);
+        dync__x_k(&g->a, dync__const_scalar(in).i ? DYNC__X_KXNORW : DYNC__X_KXORW, r, r,
+                  dync__x_reg(r), 0);
         return r;
     }
     if (!dync__xg_is_here(g, v)) {
@@ -318,7 +340,8 @@ static void dync__xg_drop(dync__xg *g, int v)
 DYNC__FN bool dync__xg_dies(const dync__xg *g, int value)
 {
     int v = dync__xg_root(g, value);
-    return g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->last_use[v] == g->pos && g->val[v * DYNC__XG_UNROLL + g->u].reg >= 0;
+    return g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->last_use[v] == g->pos &&
+           g->val[v * DYNC__XG_UNROLL + g->u].reg >= 0;
 }
 
 DYNC__FN void dync__xg_release(dync__xg *g)
@@ -347,7 +370,8 @@ DYNC__FN int dync__xg_def_k(dync__xg *g, int inst)
 DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
 {
     int v = dync__xg_root(g, value);
-    dync__xval *from = &g->val[v * DYNC__XG_UNROLL + g->u], *to = &g->val[inst * DYNC__XG_UNROLL + g->u];
+    dync__xval *from = &g->val[v * DYNC__XG_UNROLL + g->u],
+               *to = &g->val[inst * DYNC__XG_UNROLL + g->u];
     to->reg = from->reg;
     g->owner[to->reg] = inst * DYNC__XG_UNROLL + g->u;
     from->reg = -1;
@@ -367,7 +391,6 @@ DYNC__FN void dync__xg_drop_temps(dync__xg *g)
     g->free_k |= g->temps_k;
     g->locked = g->temps = g->locked_k = g->temps_k = 0;
 }
-
 
 DYNC__FN void dync__xg_end(dync__xg *g)
 {

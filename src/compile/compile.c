@@ -1,11 +1,13 @@
 /* compile/compile.c: wires the stages; the only file that knows them all.
  *
- *   dync_compile      callee, options, backend -> dync_compiled           capture/cache.c, backend/registry.c
- *   dync_call         guards -> entry, or trace -> segments               capture/
+ *   dync_compile      callee, options, backend -> dync_compiled           capture/cache.c,
+ * backend/registry.c dync_call         guards -> entry, or trace -> segments               capture/
  *   segment           graph -> backend.compile                            backend/
  *   inductor          graph -> joint -> forward + backward                aot/
- *                     functional graph -> loops, kernel calls             inductor/lower.c, op/lower.c
- *                     -> fused, scheduled, planned -> code                runtime/plan.c, loop/, codegen/
+ *                     functional graph -> loops, kernel calls             inductor/lower.c,
+ * op/lower.c
+ *                     -> fused, scheduled, planned -> code                runtime/plan.c, loop/,
+ * codegen/
  */
 #include "../dync.in.h"
 #include "../backend/backend.h"
@@ -37,44 +39,64 @@ static int dync__compile_name_at(const char *names, const char *word, size_t n)
     return -1;
 }
 
-/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number. */
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number.
+ */
 static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
 {
     int n = 0;
     for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
         size_t k = strcspn(p, " ,");
         if (!dync__is_name(p, k))
-            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k, p, args);
+            return dync__fail(
+                DYNC_ERR_VALUE,
+                "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k,
+                p, args);
         if (dync__compile_name_at(args, p, k) != n)
-            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn, (int)k, p, args);
+            return dync__fail(
+                DYNC_ERR_VALUE,
+                "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn,
+                (int)k, p, args);
         p += k;
     }
     if (arity >= 0 && n != arity)
-        return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected %d name%s, got %d: '%s'", fn, arity, arity == 1 ? "" : "s", n, args);
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_compile: %s: .args: expected %d name%s, got %d: '%s'", fn, arity,
+                          arity == 1 ? "" : "s", n, args);
     return DYNC_OK;
 }
 
 /* .symbolic: names of arguments. */
-static dync_status dync__compile_check_symbolic(const char *fn, const char *symbolic, const char *args, int arity)
+static dync_status dync__compile_check_symbolic(const char *fn, const char *symbolic,
+                                                const char *args, int arity)
 {
     for (const char *p = symbolic + strspn(symbolic, " ,"); *p; p += strspn(p, " ,")) {
         size_t k = strcspn(p, " ,");
         bool known = args && dync__compile_name_at(args, p, k) >= 0;
         for (int i = 0; !known && !args && i < (arity < 0 ? DYNC__MAX_LEAVES : arity); i++) {
             char name[24];
-            known = dync__format(name, sizeof name, "arg%d", i) == (int)k && memcmp(name, p, k) == 0;
+            known = dync__format(name, sizeof name, "arg%d", i) == (int)k &&
+                    memcmp(name, p, k) == 0;
         }
         if (!known)
-            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .symbolic: expected names of arguments (%s), got '%.*s'", fn,
-                              args ? args : arity ? "arg0, arg1, ... where .args names none" : "it has none", (int)k, p);
+            return dync__fail(
+                DYNC_ERR_VALUE,
+                "dync_compile: %s: .symbolic: expected names of arguments (%s), got '%.*s'", fn,
+                args    ? args
+                : arity ? "arg0, arg1, ... where .args names none"
+                        : "it has none",
+                (int)k, p);
         p += k;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name, const dync_compile_options *o, const dync_backend *backend)
+static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name,
+                                       const dync_compile_options *o, const dync_backend *backend)
 {
-    const char *args = o->args ? o->args : callee->args, *fn = o->name ? o->name : callee->name ? callee->name : fn_name ? fn_name : "fn";
+    const char *args = o->args ? o->args : callee->args, *fn = o->name        ? o->name
+                                                               : callee->name ? callee->name
+                                                               : fn_name      ? fn_name
+                                                                              : "fn";
     int arity = dync__callee_arity(callee);
     if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
@@ -82,7 +104,8 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
-static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options)
+static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name,
+                                          dync_compile_options options)
 {
     if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
@@ -96,18 +119,23 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
     if (!backend) backend = dync_lookup_backend(options.backend ? options.backend : "inductor");
     if (!backend) return NULL;
     if (!backend->compile) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: backend '%s' has no compile function", backend->name ? backend->name : "?");
+        dync__fail(DYNC_ERR_VALUE, "dync_compile: backend '%s' has no compile function",
+                   backend->name ? backend->name : "?");
         return NULL;
     }
     if (options.recompile_limit < 0) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: recompile_limit is %d, expected 0 (the default) or more", options.recompile_limit);
+        dync__fail(DYNC_ERR_VALUE,
+                   "dync_compile: recompile_limit is %d, expected 0 (the default) or more",
+                   options.recompile_limit);
         return NULL;
     }
     if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after;
-    if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, "
-                                   "expected none, dynamo or aot and 1 to 4",
+    if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 ||
+        options.repro_level > 4) {
+        dync__fail(DYNC_ERR_VALUE,
+                   "dync_compile: repro_after is '%s' and repro_level %d, "
+                   "expected none, dynamo or aot and 1 to 4",
                    options.repro_after ? options.repro_after : "none", options.repro_level);
         return NULL;
     }
@@ -115,7 +143,7 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
 #if !defined(DYNC_NO_STDIO)
-    dync__hook_install();                                 /* it has nowhere to write otherwise */
+    dync__hook_install(); /* it has nowhere to write otherwise */
 #endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
@@ -124,7 +152,8 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
 
-DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
+DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
+                                         dync_compile_options options)
 {
     dync_loc outer = dync__tls.at;
     if (options.at_.file) dync__tls.at = options.at_;
@@ -133,7 +162,8 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     return handle;
 }
 
-DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name, dync_compile_options options)
+DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
+                                      dync_compile_options options)
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     if (!m) return;
@@ -144,8 +174,13 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name, dyn
     m->compiled = f;
 }
 
-/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form */
-typedef struct dync__exporter { dync__graph *g; dync__cache_entry *entry; dync__node **by_env; } dync__exporter;
+/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has
+ * its own form */
+typedef struct dync__exporter {
+    dync__graph *g;
+    dync__cache_entry *entry;
+    dync__node **by_env;
+} dync__exporter;
 
 static dync__node *dync__export_map(void *user, dync__node *old)
 {
@@ -155,7 +190,8 @@ static dync__node *dync__export_map(void *user, dync__node *old)
 
 /* The tensors among the arguments, in their order; one that the function does not use stays an
  * input all the same. old: NULL where it calls no operator. */
-static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call)
+static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old,
+                                       const dync__callargs *call)
 {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
@@ -163,9 +199,11 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
         dync__node *n = NULL;
         for (int k = 0; old && k < old->node.n && !n; k++) {
             dync__node *p = old->node.at[k];
-            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
+            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i])
+                p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
-        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
+        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info)))
+            return DYNC_ERR_MEMORY;
         if (!x->by_env[x->entry->leaf_env[i]]) x->by_env[x->entry->leaf_env[i]] = n;
     }
     return DYNC_OK;
@@ -190,23 +228,26 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     case DYNC_KIND_TENSOR:
         out->kind = DYNC__A_NODE;
         out->as.node = x->by_env[o->n];
-        return out->as.node ? DYNC_OK : dync__fail(DYNC_ERR_UNSUPPORTED, "export: a tensor from "
-                                                                         "outside is returned as "
-                                                                         "it is");
+        return out->as.node ? DYNC_OK
+                            : dync__fail(DYNC_ERR_UNSUPPORTED, "export: a tensor from "
+                                                               "outside is returned as "
+                                                               "it is");
     case DYNC_KIND_LIST:
         out->kind = DYNC__A_LIST;
         out->n = o->n;
         out->as.list = dync__arena_alloc(&x->g->arena, (size_t)(o->n + 1) * sizeof *out);
         if (!out->as.list) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < o->n; i++) DYNC__TRY(dync__export_result(x, &o->as.items[i], &out->as.list[i]));
+        for (int i = 0; i < o->n; i++)
+            DYNC__TRY(dync__export_result(x, &o->as.items[i], &out->as.list[i]));
         return DYNC_OK;
     case DYNC_KIND_INT: *out = dync__arg_i(o->as.value.as.i); return DYNC_OK;
     case DYNC_KIND_FLOAT: *out = dync__arg_f(o->as.value.as.f); return DYNC_OK;
     case DYNC_KIND_BOOL: *out = dync__arg_b(o->as.value.as.b); return DYNC_OK;
     case DYNC_KIND_NONE: return DYNC_OK;
-    default: return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something "
-                                                     "else than tensors, numbers and lists of "
-                                                     "them");
+    default:
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something "
+                                                "else than tensors, numbers and lists of "
+                                                "them");
     }
 }
 
@@ -216,8 +257,14 @@ static dync_status dync__export_calls(dync__exporter *x, const dync__segref *ref
     for (int i = 0; i < old->node.n; i++) {
         dync__node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
-        if (!n->mark) n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_attr(x, n) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
-        if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
+        if (!n->mark)
+            n->mark = n->kind == DYNC__N_PLACEHOLDER
+                          ? dync__export_attr(x, n)
+                          : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
+        if (!n->mark)
+            return dync_error() != DYNC_OK
+                       ? dync_error()
+                       : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
         if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
     }
     const dync__arg *outs = &old->node.at[old->node.n - 1]->args[0];
@@ -244,9 +291,11 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *c
     return DYNC_OK;
 }
 
-/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are the tensors among the arguments. */
-static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
-                                       dync__callargs *call)
+/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
+ * the tensors among the arguments. */
+static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs,
+                                        const dync_value *args, dync__exporter *x,
+                                        dync__callargs *call)
 {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
@@ -264,8 +313,15 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
                           (e->root->seg.n == 0 && hands_on)); /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
-        failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;
-    if (!failed && !whole) failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", f->name) != DYNC_OK;
+        failed = dync__fail(
+                     DYNC_ERR_UNSUPPORTED,
+                     "%s sets gradients, registers hooks or switches requires_grad: a program only "
+                     "computes",
+                     f->name) != DYNC_OK;
+    if (!failed && !whole)
+        failed = dync__fail(DYNC_ERR_UNSUPPORTED,
+                            "%s makes no operator call: there is no graph of it",
+                            f->name) != DYNC_OK;
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {
         x->entry = e;
@@ -282,10 +338,14 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     return NULL;
 }
 
-/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. One
- * whose sizes are marked as changing is another handle too: a program has the sizes it was exported for. One whose elements share memory is
- * taken as a copy: whoever calls the program need not give such a one. */
-typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
+/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second
+ * is another handle on the same memory. One whose sizes are marked as changing is another handle
+ * too: a program has the sizes it was exported for. One whose elements share memory is taken as a
+ * copy: whoever calls the program need not give such a one. */
+typedef struct dync__distinct {
+    dync_tensor *seen[DYNC__MAX_LEAVES];
+    int n;
+} dync__distinct;
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
 {
     dync__distinct *d = user;
@@ -293,13 +353,16 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     bool seen = false;
     for (int i = 0; i < d->n; i++) seen = seen || d->seen[i] == h;
     if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
-    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU && dync__layout_overlaps_itself(&x->lay);
+    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU &&
+                    dync__layout_overlaps_itself(&x->lay);
     if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
-    dync__tensor *other = overlaps ? dync__contiguous_copy(x) : dync__tensor_alias(x, x->dtype, &x->lay);
+    dync__tensor *other = overlaps ? dync__contiguous_copy(x)
+                                   : dync__tensor_alias(x, x->dtype, &x->lay);
     if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
     return other ? dync__give(other) : NULL;
 }
-/* false: too many arguments, or none: they are taken as they are, and refused where they are used. */
+/* false: too many arguments, or none: they are taken as they are, and refused where they are used.
+ */
 static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
 {
     dync__distinct d = {.n = 0};
@@ -309,7 +372,10 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
 }
 
 /* Capture runs what it captures; arguments that this wrote get back what they held. */
-typedef struct dync__export_copies { dync__callargs call; dync__tensor *copy[DYNC__MAX_LEAVES]; } dync__export_copies;
+typedef struct dync__export_copies {
+    dync__callargs call;
+    dync__tensor *copy[DYNC__MAX_LEAVES];
+} dync__export_copies;
 static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args)
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
@@ -322,12 +388,14 @@ static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dy
 static void dync__export_put_back(dync__export_copies *k, bool written)
 {
     for (int i = 0; i < k->call.n_tensors; i++) {
-        if (written && k->copy[i]) dync_copy_(dync__handle(k->call.tensor[i]), dync__handle(k->copy[i]));
+        if (written && k->copy[i])
+            dync_copy_(dync__handle(k->call.tensor[i]), dync__handle(k->copy[i]));
         dync__unref(k->copy[i]);
     }
 }
 
-DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs,
+                                          const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
@@ -340,8 +408,9 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
     /* an argument that requires grad: then modes inside count */
     bool wants_grad = false;
-    for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
-    if (!wants_grad) dync__tls.grad_enabled_off = true;   /* a program runs: it does not train */
+    for (int i = 0; i < copies.call.n_tensors; i++)
+        wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
+    if (!wants_grad) dync__tls.grad_enabled_off = true; /* a program runs: it does not train */
     if (kept == DYNC_OK)
         g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
     dync__tls.grad_enabled_off = true;
@@ -350,7 +419,11 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
-    dync__program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
+    dync__program *p = dync__program_from_leaves(g,
+                                                 callee.name ? callee.name
+                                                 : inner     ? inner->name
+                                                             : name,
+                                                 0, NULL);
     dync__graph_unref(g);
     return dync__program_give(p);
 }
@@ -395,19 +468,20 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_status, dync_call_into_values,                                                                              \
       (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
 /* clang-format on */
-#define DYNC__X(type, name, params, args)                                                        \
-    DYNC_API type name##_at params                                                               \
-    {                                                                                            \
-        dync_loc outer = dync__tls.at;                                                           \
-        dync__tls.at = at;                                                                       \
-        type result = (name) args;                                                               \
-        dync__tls.at = outer;                                                                    \
-        return result;                                                                           \
+#define DYNC__X(type, name, params, args) \
+    DYNC_API type name##_at params        \
+    {                                     \
+        dync_loc outer = dync__tls.at;    \
+        dync__tls.at = at;                \
+        type result = (name)args;         \
+        dync__tls.at = outer;             \
+        return result;                    \
     }
 DYNC__PLACED(DYNC__X)
 #undef DYNC__X
 /* What the user wrote for the module names it in the graph that is being made. */
-DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at)
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs,
+                                           const dync_value *args, dync_loc at)
 {
     bool traced = dync__tls.compiling;
     if (traced) dync__tls.module_text = text;
@@ -415,7 +489,8 @@ DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int
     if (traced) dync__tls.module_text = NULL;
     return result;
 }
-DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at)
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x,
+                                              dync_loc at)
 {
     bool traced = dync__tls.compiling;
     if (traced) dync__tls.module_text = text;

@@ -1,43 +1,71 @@
-/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After compile.c: it stands on capture.
+/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After compile.c:
+ * it stands on capture.
  *
- * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is told by the nodes (autograd/visit.c): words
- * that must be the same, sizes, and saved tensors. Saved tensors, seeds and gradients that leaves have already become one list of inputs.
- * A backward of a form not met before gets an ordinary compiled function of that list: its body walks the nodes with the list's tensors
- * put in the place of the saved ones, so that capture records the operators of rules, AOT backward graphs and hook bodies. Gradients leave
- * the graph as outputs and are given to the leaves after every run.
+ * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is
+ * told by the nodes (autograd/visit.c): words that must be the same, sizes, and saved tensors.
+ * Saved tensors, seeds and gradients that leaves have already become one list of inputs. A backward
+ * of a form not met before gets an ordinary compiled function of that list: its body walks the
+ * nodes with the list's tensors put in the place of the saved ones, so that capture records the
+ * operators of rules, AOT backward graphs and hook bodies. Gradients leave the graph as outputs and
+ * are given to the leaves after every run.
  *
- * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
- * symbolic. Sizes that no input has are bound to one more input, a tensor without elements of its own that only has them. Another call
- * finds the entry if every bound size agrees with its input and every other one is the same. */
+ * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is,
+ * and symbolic where capture makes that symbolic. Sizes that no input has are bound to one more
+ * input, a tensor without elements of its own that only has them. Another call finds the entry if
+ * every bound size agrees with its input and every other one is the same. */
 #include "../dync.in.h"
 #include "../capture/trace.h"
 #include "../backend/backend.h"
 #include "../autograd/node.h"
 
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
-typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
+typedef enum {
+    DYNC__CA_SET /* the new gradient of a leaf */,
+    DYNC__CA_ADDED /* in place */,
+    DYNC__CA_RETAIN,
+    DYNC__CA_CAPTURE
+} dync__ca_kind;
 /* index: of the hook, or the capture */
-typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;
+typedef struct dync__ca_result {
+    dync__ca_kind kind;
+    int node, index;
+} dync__ca_result;
 /* input -1: always this size; one past the last: the carrier */
-typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;
+typedef struct dync__ca_source {
+    int input, dim;
+    int64_t size;
+} dync__ca_source;
 typedef struct dync__ca_entry {
     struct dync__ca_entry *next;
     uint64_t hash, *word;
     int n_words, n_sizes;
     dync__ca_source *source;
-    int n_carried, carried[DYNC_MAX_DIMS];   /* sizes that the carrier has, by place */
+    int n_carried, carried[DYNC_MAX_DIMS]; /* sizes that the carrier has, by place */
     dync_backend backend;
     dync__compiled *f;
-    bool known;                          /* traced once: results are those of every run */
+    bool known; /* traced once: results are those of every run */
     int32_t tracing;
     DYNC__VEC(dync__ca_result) result;
 } dync__ca_entry;
-static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
+static struct {
+    dync__mutex lock;
+    dync__ca_entry *first;
+    int n;
+    bool warned;
+} dync__ca_cache;
 
-typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
+typedef struct dync__ca_slot {
+    dync__tensor **at, *was;
+    uint32_t *version, version_was;
+    int input;
+} dync__ca_slot;
 /* first: of its sizes; stride NULL: not dense; order: from the smallest stride on */
-typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; uint8_t order[DYNC_MAX_DIMS]; } dync__ca_shape;
-typedef struct dync__ca {                /* one backward */
+typedef struct dync__ca_shape {
+    int ndim, first;
+    int64_t *shape, *stride;
+    uint8_t order[DYNC_MAX_DIMS];
+} dync__ca_shape;
+typedef struct dync__ca { /* one backward */
     dync__gvisitor visitor;
     dync__walk_record record;
     const dync__walk *walk;
@@ -46,22 +74,26 @@ typedef struct dync__ca {                /* one backward */
     DYNC__VEC(int64_t) size;
     DYNC__VEC(dync__ca_shape) shape;
     DYNC__VEC(dync__ca_slot) slot;
-    DYNC__VEC(dync__tensor *) input;     /* borrowed; each once */
-    dync__map input_of;                  /* id -> input */
+    DYNC__VEC(dync__tensor *) input; /* borrowed; each once */
+    dync__map input_of;              /* id -> input */
     /* inputs: of each root; of each node that has a gradient already, or -1 */
     DYNC__VEC(int) seed, grad;
     bool failed;
     dync__ca_entry *entry;
-    dync__tensor *carrier;               /* the last input, or NULL; owned */
+    dync__tensor *carrier; /* the last input, or NULL; owned */
     /* while the body runs */
-    dync__tensor **stand;                /* what stands for each input */
+    dync__tensor **stand; /* what stands for each input */
     DYNC__VEC(dync__ca_result) result;
-    DYNC__VEC(dync__tensor *) out;       /* of results that leave (owned) */
-    DYNC__VEC(int) hook_part;            /* calls recorded inside hooks: from, to, from, to, ... */
+    DYNC__VEC(dync__tensor *) out; /* of results that leave (owned) */
+    DYNC__VEC(int) hook_part;      /* calls recorded inside hooks: from, to, from, to, ... */
     int hook_depth;
 } dync__ca;
 
-typedef struct dync__ca_thread { int depth; dync_backend backend[DYNC__CA_DEPTH]; dync__ca *now; } dync__ca_thread;
+typedef struct dync__ca_thread {
+    int depth;
+    dync_backend backend[DYNC__CA_DEPTH];
+    dync__ca *now;
+} dync__ca_thread;
 static DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* ---- what a backward depends on -------------------------------------------------------------- */
@@ -81,7 +113,8 @@ static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t
     for (int d = 0; d < ndim; d++) {
         int k = d;
         int at = ndim - 1 - d;
-        for (; stride && k > 0 && stride[s.order[k - 1]] > stride[at]; k--) s.order[k] = s.order[k - 1];
+        for (; stride && k > 0 && stride[s.order[k - 1]] > stride[at]; k--)
+            s.order[k] = s.order[k - 1];
         s.order[k] = (uint8_t)at;
     }
     for (int k = 0; k < ndim && s.stride; k++) {
@@ -90,7 +123,8 @@ static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t
         if (shape[d] != 1 && stride[d] != span) s.stride = NULL;
         span *= shape[d];
     }
-    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)(s.stride != NULL));
+    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 |
+                         (uint64_t)(s.stride != NULL));
     if (s.stride) dync__ca_word(v, order);
     for (int d = 0; stride && !s.stride && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
     for (int d = 0; d < ndim; d++)
@@ -104,9 +138,13 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t)
     uint64_t at;
     if (dync__map_get(&c->input_of, t->id, &at)) {
         const dync__tensor *known = c->input.at[at];
-        if (known->storage == t->storage && known->dtype == t->dtype && dync__layout_equal(&known->lay, &t->lay)) return (int)at;
+        if (known->storage == t->storage && known->dtype == t->dtype &&
+            dync__layout_equal(&known->lay, &t->lay))
+            return (int)at;
     }
-    if (!dync__vec_push(&c->input, t) || !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1)) c->failed = true;
+    if (!dync__vec_push(&c->input, t) ||
+        !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1))
+        c->failed = true;
     return c->input.n - 1;
 }
 
@@ -132,7 +170,8 @@ static void dync__ca_edge(dync__ca *c, const dync__gedge *edge)
 /* The gradient that a leaf has already is added to, where this backward reaches it. */
 static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
 {
-    dync__tensor *leaf = dync__gnode_is_accumulate(node) ? dync__gnode_leaf(node) : NULL, *grad = leaf ? dync__tensor_grad(leaf) : NULL;
+    dync__tensor *leaf = dync__gnode_is_accumulate(node) ? dync__gnode_leaf(node) : NULL,
+                 *grad = leaf ? dync__tensor_grad(leaf) : NULL;
     int input = grad && !c->walk->n_captures ? dync__ca_input(c, grad) : -1;
     if (!dync__vec_push(&c->grad, input)) c->failed = true;
     dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
@@ -142,7 +181,8 @@ static dync_status dync__ca_collect(dync__ca *c)
 {
     const dync__walk *w = c->walk;
     DYNC__TRY(dync__walk_nodes(w, &c->nodes));
-    dync__ca_word(&c->visitor, (uint64_t)(unsigned)w->n_roots << 32 | (uint64_t)(unsigned)w->n_captures);
+    dync__ca_word(&c->visitor,
+                  (uint64_t)(unsigned)w->n_roots << 32 | (uint64_t)(unsigned)w->n_captures);
     for (int i = 0; i < w->n_roots; i++) {
         int input = dync__ca_input(c, w->seed[i]);
         if (!dync__vec_push(&c->seed, input)) c->failed = true;
@@ -161,14 +201,18 @@ static dync_status dync__ca_collect(dync__ca *c)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash, const dync_backend *b)
+static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash,
+                             const dync_backend *b)
 {
-    if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n || e->backend.compile != b->compile || e->backend.user != b->user)
+    if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n ||
+        e->backend.compile != b->compile || e->backend.user != b->user)
         return false;
     if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
     for (int i = 0; i < c->size.n; i++) {
         const dync__ca_source *s = &e->source[i];
-        int64_t size = s->input < 0 ? s->size : s->input == c->input.n ? c->size.at[e->carried[s->dim]] : c->input.at[s->input]->lay.shape[s->dim];
+        int64_t size = s->input < 0             ? s->size
+                       : s->input == c->input.n ? c->size.at[e->carried[s->dim]]
+                                                : c->input.at[s->input]->lay.shape[s->dim];
         if (c->size.at[i] != size) return false;
     }
     return true;
@@ -223,7 +267,8 @@ static void dync__ca_cache_free(void)
 DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
 
 static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
-static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options, dync_callable *out, void *user);
+static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options,
+                                    dync_callable *out, void *user);
 
 static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
 {
@@ -236,11 +281,16 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
     e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
     e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
     dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
-    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = DYNC__CA_RECOMPILES, .backend_object = &wrap,
+    dync_compile_options opt = {.name = "compiled_autograd",
+                                .args = "inputs",
+                                .fullgraph = true,
+                                .recompile_limit = DYNC__CA_RECOMPILES,
+                                .backend_object = &wrap,
                                 .dynamic = DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
-    if (e->word && e->source) e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
+    if (e->word && e->source)
+        e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
     if (!e->f) {
         dync__ca_entry_free(e);
         return NULL;
@@ -253,17 +303,21 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
 /* NULL without an error: there are too many. */
 static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
 {
-    uint64_t hash = dync__hash_bytes(c->word.at, (size_t)c->word.n * sizeof *c->word.at, (uint64_t)(uintptr_t)b->compile);
+    uint64_t hash = dync__hash_bytes(c->word.at, (size_t)c->word.n * sizeof *c->word.at,
+                                     (uint64_t)(uintptr_t)b->compile);
     dync__lock(&dync__ca_cache.lock);
     dync__ca_entry *e = dync__ca_cache.first;
     while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
-    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES : dync__ca_cache.n >= DYNC__CA_ENTRIES;
+    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES
+                  : dync__ca_cache.n >= DYNC__CA_ENTRIES;
     bool warn = full && !dync__ca_cache.warned;
     if (warn) dync__ca_cache.warned = true;
     dync__unlock(&dync__ca_cache.lock);
-    if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further "
-                         "ones run operator by operator. Hooks that get a new "
-                         "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
+    if (warn)
+        dync__warn("compiled autograd met more than %d different backward graphs: further "
+                   "ones run operator by operator. Hooks that get a new "
+                   "user pointer in every step make a new graph in every step.",
+                   (int)DYNC__CA_ENTRIES);
     if (e || full) return full ? NULL : e;
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
@@ -289,8 +343,11 @@ static int dync__ca_position(void)
 static void dync__ca_name(dync__tensor *t, const char *name, int from)
 {
     const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
-    if (!tracer || !t->node || t->node->graph != tracer->graph || t->name || t->node->kind == DYNC__N_PLACEHOLDER) return;
-    if (t->node->index - tracer->graph->n_inputs >= from) dync__graph_rename(t->node->graph, t->node, name);
+    if (!tracer || !t->node || t->node->graph != tracer->graph || t->name ||
+        t->node->kind == DYNC__N_PLACEHOLDER)
+        return;
+    if (t->node->index - tracer->graph->n_inputs >= from)
+        dync__graph_rename(t->node->graph, t->node, name);
 }
 
 static dync__ca *dync__ca_of(dync__walk_record *r)
@@ -305,7 +362,8 @@ static int dync__ca_node(const dync__ca *c, const dync__gnode *node)
     return (int)at;
 }
 
-static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int index, dync__tensor *out)
+static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int index,
+                                 dync__tensor *out)
 {
     dync__ca_result r = {kind, node, index};
     if (dync__vec_push(&c->result, r) && (!out || dync__vec_push(&c->out, out))) return DYNC_OK;
@@ -313,7 +371,8 @@ static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int 
     return DYNC_ERR_MEMORY;
 }
 
-/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has. */
+/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has.
+ */
 static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
 {
     dync__ca *c = dync__ca_of(r);
@@ -321,7 +380,8 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     dync__tensor *leaf = dync__gnode_leaf(node), *copy = NULL, *sum = NULL;
     dync__arg args[2] = {dync__arg_t(g), dync__arg_none()};
     bool dense = dync__layout_is_contiguous(&leaf->lay) && !dync__layout_is_contiguous(&g->lay);
-    dync_status status = dync__op_run(dense ? DYNC__OP__clone_contiguous : DYNC__OP_clone, 1, args, &copy);
+    dync_status status =
+        dync__op_run(dense ? DYNC__OP__clone_contiguous : DYNC__OP_clone, 1, args, &copy);
     dync__unref(g);
     if (status != DYNC_OK) return status;
     dync__ca_name(copy, "new_grad", from);
@@ -334,7 +394,8 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     return status == DYNC_OK ? dync__ca_push(c, DYNC__CA_ADDED, at, 0, NULL) : status;
 }
 
-static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int hook, dync__tensor *grad)
+static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int hook,
+                                   dync__tensor *grad)
 {
     dync__ca *c = dync__ca_of(r);
     dync__ref(grad);
@@ -346,12 +407,14 @@ static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
     dync__ca *c = dync__ca_of(r);
     int at = dync__ca_position();
     if (at < 0) return;
-    if (done && result && c->hook_part.n % 2) dync__ca_name(result, "result", c->hook_part.at[c->hook_part.n - 1]);
+    if (done && result && c->hook_part.n % 2)
+        dync__ca_name(result, "result", c->hook_part.at[c->hook_part.n - 1]);
     if (done ? --c->hook_depth == 0 : c->hook_depth++ == 0)
         if (!dync__vec_push(&c->hook_part, at)) c->failed = true;
 }
 
-/* Every call outside of hooks stands on a line of its own, as in the program that upstream captures first. */
+/* Every call outside of hooks stands on a line of its own, as in the program that upstream captures
+ * first. */
 static dync_status dync__ca_lines(dync__ca *c)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
@@ -360,13 +423,15 @@ static dync_status dync__ca_lines(dync__ca *c)
         int at = i - g->n_inputs;
         while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;
         if (part + 1 < c->hook_part.n && at >= c->hook_part.at[part]) continue;
-        g->node.at[i]->stack = dync__arena_printf(&g->arena, "<compiled_autograd>:%d in forward\n", i + 1);
+        g->node.at[i]->stack =
+            dync__arena_printf(&g->arena, "<compiled_autograd>:%d in forward\n", i + 1);
         if (!g->node.at[i]->stack) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-/* Puts the stand-ins in the place of saved tensors, and their sizes in the place of sizes; or everything back. */
+/* Puts the stand-ins in the place of saved tensors, and their sizes in the place of sizes; or
+ * everything back. */
 static void dync__ca_substitute(dync__ca *c, bool back)
 {
     for (int i = 0; i < c->slot.n; i++) {
@@ -379,7 +444,8 @@ static void dync__ca_substitute(dync__ca *c, bool back)
         int64_t stride = 1;
         for (int d = 0; d < s->ndim; d++) {
             const dync__ca_source *from = &c->entry->source[s->first + d];
-            s->shape[d] = back || from->input < 0 ? c->size.at[s->first + d] : c->stand[from->input]->lay.shape[from->dim];
+            s->shape[d] = back || from->input < 0 ? c->size.at[s->first + d]
+                                                  : c->stand[from->input]->lay.shape[from->dim];
         }
         for (int k = 0; s->stride && k < s->ndim; k++) {
             int d = s->order[k];
@@ -457,9 +523,10 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
         dync__ref(c->out.at[i]);
         dync__list_set(result, i, dync_v_tensor(dync__give(c->out.at[i])));
     }
-    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "compiled autograd: the "
-                                                                         "backward pass cannot "
-                                                                         "be captured");
+    if (status != DYNC_OK && dync_error() == DYNC_OK)
+        dync__fail(status, "compiled autograd: the "
+                           "backward pass cannot "
+                           "be captured");
     dync__ca_body_end(c);
     return result;
 }
@@ -467,7 +534,8 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
 /* ---- after a run ----------------------------------------------------------------------------- */
 
 /* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
-static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n, dync__tensor *t, dync__tensor **out)
+static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n,
+                                dync__tensor *t, dync__tensor **out)
 {
     bool shared = (t->storage->flags & DYNC__STORAGE_BORROWED) != 0;
     for (int i = 0; i < c->input.n && !shared; i++) shared = c->input.at[i]->storage == t->storage;
@@ -491,7 +559,8 @@ static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__te
         dync__ref(t);
         return dync__accumulate_into(leaf, t);
     }
-    if (!leaf && r->index < dync__gnode_hooks(node)->n) leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
+    if (!leaf && r->index < dync__gnode_hooks(node)->n)
+        leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
     return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
 }
 
@@ -500,8 +569,9 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
     const dync__ca_entry *e = c->entry;
     int n = 0, n_out = 0;
     for (int i = 0; i < e->result.n; i++) n_out += e->result.at[i].kind != DYNC__CA_ADDED;
-    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out) return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of "
-                                                                                                     "gradients");
+    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out)
+        return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of "
+                                             "gradients");
     dync__tensor **given = dync__scope_alloc((size_t)(n_out + 1) * sizeof *given);
     dync_status status = given ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < e->result.n && status == DYNC_OK; i++) {
@@ -514,9 +584,11 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
             /* whoever it was given to, or the list, keeps it alive */
             given[n++] = own ? own : t;
         }
-        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED)) status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
+        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED))
+            status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
     }
-    for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++) dync__gnode_release(c->nodes.at.at[i]);
+    for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++)
+        dync__gnode_release(c->nodes.at.at[i]);
     return status;
 }
 
@@ -526,14 +598,17 @@ static dync_status dync__ca_run(dync__ca *c)
     dync_scope scope = dync_scope_begin();
     dync_value list = dync__list_new(c->input.n);
     bool off = dync__tls.grad_enabled_off;
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++)
+        dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
     dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__ca *outer = dync__ca_tls.now;
     dync__ca_tls.now = c;
     /* a backward inside a hook is walked */
     dync__tls.compiled_autograd = false;
     dync__tls.grad_enabled_off = true;
-    dync_value r = status == DYNC_OK ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list) : DYNC_NONE;
+    dync_value r = status == DYNC_OK
+                       ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list)
+                       : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
     dync__tls.grad_enabled_off = off;
@@ -560,24 +635,33 @@ static void dync__ca_free(dync__ca *c)
     dync__unref(c->carrier);
 }
 
-/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk. */
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk.
+ */
 static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
-    if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth) return false;
+    if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
+        return false;
     if (w->create_graph) {
-        *status = dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
+        *status =
+            dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
         return true;
     }
-    dync__ca c = {.visitor = {.word = dync__ca_word, .layout = dync__ca_layout, .saved = dync__ca_saved},
-                  .record = {.accumulate = dync__ca_accumulate, .retain = dync__ca_retain, .hook = dync__ca_hook}, .walk = w};
+    dync__ca c = {
+        .visitor = {.word = dync__ca_word, .layout = dync__ca_layout, .saved = dync__ca_saved},
+        .record = {.accumulate = dync__ca_accumulate,
+                   .retain = dync__ca_retain,
+                   .hook = dync__ca_hook},
+        .walk = w};
     bool handled = false;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
     *status = dync__ca_collect(&c);
     if (*status != DYNC_OK) {
         handled = true;
     } else if (c.visitor.opaque || c.input.n > DYNC__MAX_LEAVES) {
-        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s", c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
-    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) != NULL) {
+        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s",
+                  c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
+    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) !=
+               NULL) {
         handled = true;
         *status = dync__ca_carry(&c);
         if (*status == DYNC_OK) *status = dync__ca_run(&c);
@@ -599,7 +683,10 @@ DYNC_API bool dync_compiled_autograd_begin(const char *backend)
 {
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return false;
-    if (dync__ca_tls.depth == DYNC__CA_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_compiled_autograd_begin: nested deeper than %d", (int)DYNC__CA_DEPTH), false;
+    if (dync__ca_tls.depth == DYNC__CA_DEPTH)
+        return dync__fail(DYNC_ERR_VALUE, "dync_compiled_autograd_begin: nested deeper than %d",
+                          (int)DYNC__CA_DEPTH),
+               false;
     DYNC__ATOMIC_STORE(&dync__walk_intercept, dync__ca_intercept);
     dync__ca_tls.backend[dync__ca_tls.depth++] = *b;
     dync__tls.compiled_autograd = true;
@@ -614,8 +701,14 @@ DYNC_API void dync_compiled_autograd_end(void)
 
 /* ---- the graph as the backend sees it: one list of inputs ------------------------------------ */
 
-/* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
-typedef struct dync__ca_code { dync_callable code; dync__graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
+/* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where
+ * each output of the traced graph stands. */
+typedef struct dync__ca_code {
+    dync_callable code;
+    dync__graph *graph;
+    int n, n_list, n_out;
+    int *place, *out;
+} dync__ca_code;
 
 /* The i of "L['inputs'][i]"; -1: another input. */
 static int dync__ca_place(const dync__node *n)
@@ -671,8 +764,10 @@ static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
 {
     dync__graph *g = code->graph = dync__graph_new("GraphModule");
     dync__node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
-    if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
-    for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
+    if (!list || !dync__graph_takes_symbols(g, old) ||
+        !(list->target = dync__arena_strdup(&g->arena, "L_inputs_")))
+        return DYNC_ERR_MEMORY;
+    for (int pass = 0; pass < 3; pass++) /* other inputs, items of the list, calls */
         for (int i = 0, k = 0; i < old->node.n; i++) {
             dync__node *n = old->node.at[i];
             bool input = n->kind == DYNC__N_PLACEHOLDER;
@@ -685,7 +780,8 @@ static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
             } else if (place >= 0) {
                 n->mark = dync__ca_getitem(g, list, n, place);
             } else {
-                n->mark = input ? dync__graph_copy_placeholder(g, n, n->name) : dync__graph_copy_call(g, n, dync__ca_map, NULL);
+                n->mark = input ? dync__graph_copy_placeholder(g, n, n->name)
+                                : dync__graph_copy_call(g, n, dync__ca_map, NULL);
             }
             if (n->kind != DYNC__N_OUTPUT && !n->mark) return DYNC_ERR_MEMORY;
         }
@@ -699,8 +795,10 @@ static int dync__ca_values(const dync__ca_code *c, const dync_value *args, dync_
     int n = 1;
     out[0] = dync__list_new(c->n_list);
     for (int i = 0; i < c->n; i++) {
-        if (c->place[i] < 0) out[n++] = args[i];
-        else if (out[0].kind == DYNC_KIND_LIST) dync__list_set(out[0], c->place[i], args[i]);
+        if (c->place[i] < 0)
+            out[n++] = args[i];
+        else if (out[0].kind == DYNC_KIND_LIST)
+            dync__list_set(out[0], c->place[i], args[i]);
     }
     return n;
 }
@@ -715,7 +813,8 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     const dync__list *l = dync__value_list(r);
     if (!l || l->n != c->n_out) return r;
     dync_value back = dync__list_new(c->n_out);
-    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, l->items[c->out[i]]);
+    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++)
+        dync__list_set(back, i, l->items[c->out[i]]);
     return back;
 }
 
@@ -729,7 +828,8 @@ static void dync__ca_code_destroy(void *state)
     dync__free(c, sizeof *c);
 }
 
-static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n,
+                                    const char *options, dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "compiled autograd");
     if (!g) return DYNC_ERR_VALUE;
@@ -742,9 +842,13 @@ static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int
     dync_value *in = dync__scope_alloc((size_t)(n + 1) * sizeof *in);
     dync_status status = c->place && in ? dync__ca_listed(g, c) : DYNC_ERR_MEMORY;
     DYNC__COUNTER_ADD(autograd_compiles, 1);
-    if (status == DYNC_OK) status = dync__graph_ask(&e->backend, c->graph, in, dync__ca_values(c, ex, in), options, &c->code);
+    if (status == DYNC_OK)
+        status = dync__graph_ask(&e->backend, c->graph, in, dync__ca_values(c, ex, in), options,
+                                 &c->code);
     dync_scope_end(&scope);
-    if (status == DYNC_OK && !c->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", e->backend.name ? e->backend.name : "?");
+    if (status == DYNC_OK && !c->code.run)
+        status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable",
+                            e->backend.name ? e->backend.name : "?");
     if (status != DYNC_OK) {
         dync__ca_code_destroy(c);
         return status;

@@ -2,8 +2,15 @@
 #include "../dync.in.h"
 #include "../minify/minify.h"
 
-typedef struct dync__config_value { int number; double real; const char *text; } dync__config_value;
-static void dync__config_activation_memory_budget(const dync__config_value *v) { dync__aot_set_budget(v->real); }
+typedef struct dync__config_value {
+    int number;
+    double real;
+    const char *text;
+} dync__config_value;
+static void dync__config_activation_memory_budget(const dync__config_value *v)
+{
+    dync__aot_set_budget(v->real);
+}
 static void dync__config_lint(const dync__config_value *v) { dync_set_lint(v->number != 0); }
 static void dync__config_log(const dync__config_value *v) { dync_set_log(v->text); }
 static void dync__config_threads(const dync__config_value *v) { dync__pool_set_threads(v->number); }
@@ -18,11 +25,19 @@ static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v
     X(threads,                  INT,   number, 0, 1024) \
     X(verify,                   BOOL,  number, 0, 1)
 /* clang-format on */
-typedef struct dync__config_row { dync__option option; void (*set)(const dync__config_value *); } dync__config_row;
+typedef struct dync__config_row {
+    dync__option option;
+    void (*set)(const dync__config_value *);
+} dync__config_row;
 static const dync__config_row dync__config_rows[] = {
-#define DYNC__X(name, kind_, field, least_, most_)                                                            \
-    {{.key = #name, .kind = DYNC__OPTION_##kind_, .at = offsetof(dync__config_value, field),                  \
-      .size = sizeof((dync__config_value *)NULL)->field, .least = least_, .most = most_}, dync__config_##name},
+#define DYNC__X(name, kind_, field, least_, most_)       \
+    {{.key = #name,                                      \
+      .kind = DYNC__OPTION_##kind_,                      \
+      .at = offsetof(dync__config_value, field),         \
+      .size = sizeof((dync__config_value *)NULL)->field, \
+      .least = least_,                                   \
+      .most = most_},                                    \
+     dync__config_##name},
     DYNC__CONFIGS(DYNC__X)
 #undef DYNC__X
 };
@@ -32,7 +47,8 @@ static dync_status dync__config_row_set(const dync__config_row *row, const char 
     dync__config_value v = {0};
     char what[64];
     v.text = value;
-    if (row->option.kind == DYNC__OPTION_TEXT || (value && dync__option_store(&row->option, value, strlen(value), &v))) {
+    if (row->option.kind == DYNC__OPTION_TEXT ||
+        (value && dync__option_store(&row->option, value, strlen(value), &v))) {
         row->set(&v);
         return DYNC_OK;
     }
@@ -43,14 +59,18 @@ static dync_status dync__config_row_set(const dync__config_row *row, const char 
 DYNC_API dync_status dync_config_set(const char *key, const char *value)
 {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
-        if (strcmp(key, dync__config_rows[i].option.key) == 0) return dync__config_row_set(&dync__config_rows[i], value);
+        if (strcmp(key, dync__config_rows[i].option.key) == 0)
+            return dync__config_row_set(&dync__config_rows[i], value);
     bool known = false;
     if (key) DYNC__TRY(dync__repro_set(key, value, &known));
     if (known) return DYNC_OK;
     dync__str s = {0};
-    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].option.key);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++)
+        dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].option.key);
     for (int i = 0; dync__repro_key(i); i++) dync__str_addf(&s, ", %s", dync__repro_key(i));
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
+    dync_status status = dync__fail(DYNC_ERR_VALUE,
+                                    "dync_config_set: there is no key '%s'; those are: %s",
+                                    key ? key : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return status;
 }

@@ -1,31 +1,36 @@
-/* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
- * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
+/* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder
+ * at the bottom of dispatch, under the tape: composites are expanded, gradients that the function
+ * takes are recorded too. No guards, no breaks, nothing is made functional.
  *
  *   REAL      every operator runs as well; reading what the graph computes is an error
  *   FAKE      tensors have form only; reading data is an error
  *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
  *
- * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from elsewhere is an attribute. */
+ * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from
+ * elsewhere is an attribute. */
 #include "../dync.in.h"
 #include "../capture/capture.h"
 
 typedef struct dync__maker {
-    dync__handler handler, *before;      /* before: the bottom in force outside */
+    dync__handler handler, *before; /* before: the bottom in force outside */
     dync__graph *graph;
-    dync__map node;                      /* id of a tensor -> its node */
+    dync__map node; /* id of a tensor -> its node */
     /* fakes of tensors from elsewhere, by pairs (both owned) */
     DYNC__VEC(dync__tensor *) fake, real;
     dync_trace_mode mode;
-    dync__symtab *syms;                  /* SYMBOLIC */
+    dync__symtab *syms; /* SYMBOLIC */
     int n_constants;
 } dync__maker;
 static DYNC__TLS dync_trace_mode dync__maker_mode;
-static DYNC__TLS dync__maker *dync__maker_now;       /* for names; NULL: none is open */
+static DYNC__TLS dync__maker *dync__maker_now; /* for names; NULL: none is open */
 
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 {
-    if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
-    else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
+    if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC)
+        dync__maker_mode = mode;
+    else
+        dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d",
+                   (int)mode);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -46,7 +51,8 @@ static dync__node *dync__maker_constant(dync__maker *m, dync__tensor *t)
 {
     char path[48];
     bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
-    dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d", m->n_constants++);
+    dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d",
+                 m->n_constants++);
     dync__node *n = dync__graph_attr(m->graph, path, path, t);
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
@@ -56,7 +62,11 @@ static dync__node *dync__maker_node(dync__maker *m, dync__tensor *t)
     dync__node *n = dync__maker_known(m, t);
     if (n) return n;
     if (!(t->flags & DYNC__T_FAKE)) return dync__maker_constant(m, t);
-    dync__fail(DYNC_ERR_VALUE, "dync_make_graph: a tensor made while another call was traced was kept in a variable (made by %s)", t->op ? t->op : "?");
+    dync__fail(
+        DYNC_ERR_VALUE,
+        "dync_make_graph: a tensor made while another call was traced was kept in a variable "
+        "(made by %s)",
+        t->op ? t->op : "?");
     return NULL;
 }
 
@@ -71,7 +81,8 @@ static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
     if (!fake) return NULL;
     fake->storage->size_bytes = t->storage->size_bytes;
     fake->flags |= t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
-    if (!dync__maker_own(m, fake, n) || !dync__vec_reserve(&m->real, m->real.n + 1) || !dync__vec_push(&m->fake, fake)) {
+    if (!dync__maker_own(m, fake, n) || !dync__vec_reserve(&m->real, m->real.n + 1) ||
+        !dync__vec_push(&m->fake, fake)) {
         dync__unref(fake);
         return NULL;
     }
@@ -80,7 +91,8 @@ static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
 }
 
 /* stand: arguments as the operator sees them; node: as the graph does. */
-static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, dync__arg *stand, dync__arg *node)
+static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, dync__arg *stand,
+                                    dync__arg *node)
 {
     for (int i = 0; i < n; i++) {
         stand[i] = node[i] = in[i];
@@ -91,10 +103,13 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
             stand[i] = dync__arg_t(t);
             node[i] = dync__arg_node(of);
         } else if (in[i].kind == DYNC__A_LIST) {
-            stand[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *stand);
-            node[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *node);
+            stand[i].as.list =
+                dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *stand);
+            node[i].as.list =
+                dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *node);
             if (!stand[i].as.list || !node[i].as.list) return DYNC_ERR_MEMORY;
-            DYNC__TRY(dync__maker_args(m, in[i].n, in[i].as.list, stand[i].as.list, node[i].as.list));
+            DYNC__TRY(
+                dync__maker_args(m, in[i].n, in[i].as.list, stand[i].as.list, node[i].as.list));
         }
     }
     return DYNC_OK;
@@ -117,7 +132,11 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
-        if (t) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+        if (t)
+            info[i] = (dync__info){.dtype = t->dtype,
+                                   .device = t->device,
+                                   .lay = t->lay,
+                                   .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
     }
     dync__node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
@@ -135,12 +154,14 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 {
     dync__maker *m = self->state;
     const dync__op_row *row = c->row;
-    bool whole = dync__op_can_lower(c->op) || (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) || row->cls == DYNC__EFFECT ||
-                 row->cls == DYNC__INPLACE || !row->decompose;
+    bool whole = dync__op_can_lower(c->op) ||
+                 (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) ||
+                 row->cls == DYNC__EFFECT || row->cls == DYNC__INPLACE || !row->decompose;
     if (!whole) return row->decompose(c);
     if (m->syms) DYNC__TRY(dync__opcall_numbers(c));
     if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", row->name);
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default",
+                          row->name);
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
     DYNC__TRY(dync__maker_args(m, c->nargs, c->args, stand, node));
     c->args = stand;
@@ -174,7 +195,8 @@ static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync
                      "aten.%s.default - erroring out! It's likely that "
                      "this is caused by data-dependent control flow or similar. dync_make_graph "
                      "records one run, whatever the values: choose "
-                     "with dync_where, or use dync_compile, which branches.", op);
+                     "with dync_where, or use dync_compile, which branches.",
+                     op);
     return true;
 }
 
@@ -193,7 +215,8 @@ static bool dync__maker_equal(const dync_tensor *a, const dync_tensor *b, bool *
     *result = false;
     return dync__maker_refuses("equal", a, b);
 }
-static bool dync__maker_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
+static bool dync__maker_allclose(const dync_tensor *a, const dync_tensor *b, double rtol,
+                                 double atol, bool *result)
 {
     (void)rtol, (void)atol;
     *result = false;
@@ -206,12 +229,16 @@ static bool dync__maker_data(const dync_tensor *h, void **result)
     dync__fail_no_data();
     return true;
 }
-static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item, .truth = dync__maker_truth, .data = dync__maker_data,
-    .equal = dync__maker_equal, .allclose = dync__maker_allclose};
+static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item,
+                                                       .truth = dync__maker_truth,
+                                                       .data = dync__maker_data,
+                                                       .equal = dync__maker_equal,
+                                                       .allclose = dync__maker_allclose};
 
 /* ---- arguments and the result ---------------------------------------------------------------- */
 
-/* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
+/* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow
+ * from them. */
 static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay)
 {
     bool dense = dync__layout_is_contiguous(lay);
@@ -219,7 +246,8 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
         int64_t size = lay->shape[d], token = -1;
         if (size < 2) continue;
         for (int i = 0; i < m->syms->symbol.n && token < 0; i++)
-            if (dync__symtab_find(m->syms, m->syms->symbol.at[i].token)->hint == size) token = m->syms->symbol.at[i].token;
+            if (dync__symtab_find(m->syms, m->syms->symbol.at[i].token)->hint == size)
+                token = m->syms->symbol.at[i].token;
         const char *source = dync__arena_printf(&m->syms->arena, "%s.size()[%d]", name, d);
         if (token < 0) token = source ? dync__symtab_symbol(m->syms, size, source, false) : -1;
         if (token < 0) return DYNC_ERR_MEMORY;
@@ -240,7 +268,8 @@ static dync_status dync__maker_settle(dync__maker *m)
     return dync__graph_settle_sizes(m->graph, m->syms) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */
+/* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the
+ * scope. */
 static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name)
 {
     char text[80];
@@ -248,10 +277,14 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     dync__format(text, sizeof text, "%s_1", name);
     if (m->syms && dync__maker_symbols(m, text, &info.lay) != DYNC_OK) return DYNC_NONE;
     dync__node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
-    dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &info.lay);
+    dync__tensor *x = !n ? NULL
+                      : m->mode == DYNC_TRACE_REAL
+                          ? dync__tensor_alias(t, t->dtype, &t->lay)
+                          : dync__tensor_fake(t->dtype, t->device, &info.lay);
     if (!x) return DYNC_NONE;
     bool grad = dync__tensor_requires_grad(t);
-    if (m->mode != DYNC_TRACE_REAL) x->storage->size_bytes = m->syms ? SIZE_MAX / 2 : t->storage->size_bytes;
+    if (m->mode != DYNC_TRACE_REAL)
+        x->storage->size_bytes = m->syms ? SIZE_MAX / 2 : t->storage->size_bytes;
     dync__tensor_set_requires_grad(x, grad);
     n->requires_grad[0] = grad;
     n->target = n->name;
@@ -260,22 +293,25 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     return ok && h ? dync_v_tensor(h) : DYNC_NONE;
 }
 
-static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name, int depth, dync_value *out)
+static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name,
+                                        int depth, dync_value *out)
 {
     *out = *v;
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if (t->flags & DYNC__T_FAKE) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: "
-                                                                       "expected a tensor with "
-                                                                       "data, got one of another "
-                                                                       "trace");
+        if (t->flags & DYNC__T_FAKE)
+            return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: "
+                                              "expected a tensor with "
+                                              "data, got one of another "
+                                              "trace");
         *out = dync__maker_input(m, t, name);
         return out->kind == DYNC_KIND_TENSOR ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper "
-                                                      "than 16 lists");
+    if (depth > 16)
+        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper "
+                                          "than 16 lists");
     const dync__list *l = dync__value_list(*v);
     if (!l) return DYNC_ERR_VALUE;
     *out = dync__list_new(l->n);
@@ -298,15 +334,17 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
         return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     }
     if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
-    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper "
-                                                      "than 16 lists");
+    if (depth > 16)
+        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper "
+                                          "than 16 lists");
     out->kind = DYNC__A_LIST;
     const dync__list *l = dync__value_list(v);
     if (!l && v.as.l) return DYNC_ERR_VALUE;
     out->n = l ? l->n : 0;
     out->as.list = dync__arena_alloc(&m->graph->arena, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, l->items[i], depth + 1, &out->as.list[i]));
+    for (int i = 0; i < out->n; i++)
+        DYNC__TRY(dync__maker_result(m, l->items[i], depth + 1, &out->as.list[i]));
     return DYNC_OK;
 }
 
@@ -314,7 +352,8 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
 {
     dync__arg result;
     if (r.kind == DYNC_KIND_NONE && dync__graph_op_count(m->graph) == 0)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "%s makes no operator call: there is no graph of it", name);
     DYNC__TRY(dync__maker_result(m, r, 0, &result));
     if (!dync__graph_output(m->graph, &result) || m->graph->failed) return DYNC_ERR_MEMORY;
     return dync__maker_settle(m);
@@ -322,7 +361,8 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
+static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name,
+                                     int nargs, const dync_value *args)
 {
     dync__compiled *inner = dync__callee_compiled(callee);
     const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
@@ -359,14 +399,18 @@ static void dync__maker_free(dync__maker *m)
 
 static void dync__graph_release(void *g) { dync__graph_unref(g); }
 
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs,
+                                            const dync_value *args)
 {
-    dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads}, .mode = dync__maker_mode};
+    dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads},
+                     .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
     if (dync__callee_check(&callee, "dync_make_graph") != DYNC_OK) return NULL;
     if (nargs < 0 || (nargs > 0 && !args))
-        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s", shown, nargs, args ? "less than none" : "NULL"), NULL;
+        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s",
+                          shown, nargs, args ? "less than none" : "NULL"),
+               NULL;
     m.handler.state = &m;
     m.graph = dync__graph_new(shown);
     if (!m.graph) return NULL;
@@ -388,7 +432,8 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     dync__tls.syms = syms;
     dync__handler_swap(stack);
     dync__maker_free(&m);
-    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);
+    if (status != DYNC_OK && dync_error() == DYNC_OK)
+        dync__fail(status, "dync_make_graph(%s) failed", shown);
     dync_graph *handle = status == DYNC_OK ? dync__graph_handle(m.graph) : NULL;
     if (handle && dync__scope_defer(dync__graph_release, m.graph)) return handle;
     dync__graph_unref(m.graph);
@@ -400,7 +445,8 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
 {
     dync__tensor *t = h ? dync__open(h) : NULL;
     if (!t || !name) return h;
-    dync__node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
+    dync__node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t)
+                                                           : NULL;
     if (n && n->kind != DYNC__N_PLACEHOLDER) dync__graph_rename(n->graph, n, name);
     if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
     const char *kept = dync__intern(name);

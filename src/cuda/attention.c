@@ -1,20 +1,30 @@
-/* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its gradients. After attention_tile.c, before calls.c.
+/* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its
+ * gradients. After attention_tile.c, before calls.c.
  *
- *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of exponentials below it and the weighted
- *              values, rescaled when a maximum of the warp moves. Keeps what the CPU's kernel keeps: the logarithm of the sum.
- *              Few queries and many keys (decoding): the keys are cut over blocks, and a second launch joins their sums in order. Heads that
- *              share keys and values (stride 0) are rows of one tile.
- *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and
- *              walk over queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a fixed order.
- *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would not fit together.
- * Exponentials are powers of two: factors of log2 e are part of the scale. Tiles that the diagonal hides are not visited; edges and masks are
- * looked at only where there are any. Each text comes for memory on 16-byte boundaries (cp.async) and for any.
- * Sources: Milakov & Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
+ *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of
+ * exponentials below it and the weighted values, rescaled when a maximum of the warp moves. Keeps
+ * what the CPU's kernel keeps: the logarithm of the sum. Few queries and many keys (decoding): the
+ * keys are cut over blocks, and a second launch joins their sums in order. Heads that share keys
+ * and values (stride 0) are rows of one tile. backward   first {log of the sum, output . gradient}
+ * of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and walk over
+ * queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a
+ * fixed order. Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
+ * not fit together. Exponentials are powers of two: factors of log2 e are part of the scale. Tiles
+ * that the diagonal hides are not visited; edges and masks are looked at only where there are any.
+ * Each text comes for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov &
+ * Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691.
+ */
 #include "../dync.in.h"
 #include "attention.h"
 
 static const double dync__fa_log2e = 1.4426950408889634074;
-enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
+enum {
+    DYNC__FA_GQ = 1,
+    DYNC__FA_GK = 2,
+    DYNC__FA_GV = 4,
+    DYNC__FA_SHARED = 99 * 1024,
+    DYNC__FA_WIDEST = 256
+};
 
 static void dync__fa_drop(dync__layout *lay, int d)
 {
@@ -24,14 +34,17 @@ static void dync__fa_drop(dync__layout *lay, int d)
     }
 }
 
-/* Batch dims over which keys and values are the same become rows, the last ones first: where few rows are there, and memory goes on evenly. */
+/* Batch dims over which keys and values are the same become rows, the last ones first: where few
+ * rows are there, and memory goes on evenly. */
 static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
 {
     for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
         int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
         if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
         for (int i = 0; i < call->n; i++)
-            if (i != 1 && i != 2 && rows > 1 && shared > 1 && o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1]) return;
+            if (i != 1 && i != 2 && rows > 1 && shared > 1 &&
+                o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1])
+                return;
         for (int i = 0; i < call->n; i++) {
             dync__layout *lay = &o[i].lay;
             if (i != 1 && i != 2) {
@@ -74,22 +87,28 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
 /* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
 static bool dync__fa_can(const dync__fa *c, int n)
 {
-    bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) && c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST &&
-              c->L < 1 << 30 && c->S < 1 << 30 && c->units < 1 << 24 && c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
+    bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) &&
+              c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST && c->L < 1 << 30 &&
+              c->S < 1 << 30 && c->units < 1 << 24 &&
+              c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
     for (int i = 0; i < n && ok; i++)
-        for (int d = c->n_batch; d < c->op[i].lay.ndim; d++) ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
+        for (int d = c->n_batch; d < c->op[i].lay.ndim; d++)
+            ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
     return ok;
 }
 
-/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is to be checked at the launch. */
+/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is
+ * to be checked at the launch. */
 static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
 {
     for (int i = 0; i < n; i++) {
         int64_t bytes = dync__dtype_info(o[i]->dtype)->bytes;
-        bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 && o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
+        bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 &&
+                  o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
         for (int d = 0; d <= c->n_batch; d++) ok &= o[i]->lay.stride[d] * bytes % 16 == 0;
         if (!ok) return false;
-        c->t.out.check[c->t.out.n_checks++] = (dync__ptx_check){(int)(o[i] - c->op), 16, o[i]->lay.offset * bytes};
+        c->t.out.check[c->t.out.n_checks++] =
+            (dync__ptx_check){(int)(o[i] - c->op), 16, o[i]->lay.offset * bytes};
     }
     return true;
 }
@@ -163,15 +182,22 @@ static const char *dync__fa_number(char *to, double x)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
-static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
+/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask
+ * scales them. */
+static bool dync__fa_raw(const dync__fa *c)
+{
+    return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL);
+}
 
-/* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus numbers. keys: rows are keys. */
+/* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus
+ * numbers. keys: rows are keys. */
 static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys)
 {
     dync__ptx *p = &c->t.p;
     const dync__operand *m = c->mask;
-    int64_t bytes = dync__dtype_info(m->dtype)->bytes, by_row = m->lay.stride[c->n_batch + keys] * bytes, by_column = m->lay.stride[c->n_batch + !keys] * bytes;
+    int64_t bytes = dync__dtype_info(m->dtype)->bytes,
+            by_row = m->lay.stride[c->n_batch + keys] * bytes,
+            by_column = m->lay.stride[c->n_batch + !keys] * bytes;
     char reg[24], number[24], guard[32], factor[24];
     dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
     dync__ptx_line(p, "mad.lo.s64 %%here, %%wide, %lld, %%mask", (long long)by_row);
@@ -181,9 +207,13 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
         for (int j = 0; j < s->cols; j++) {
             const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
             dync__fa_reg(c, s, i, j, reg);
-            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)((keys ? c->S : c->L) - dync__fa_row(c, i)));
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %%col, %lld, %s", is, (long long)((keys ? c->L : c->S) - dync__fa_col(c, s, j)), is);
-            dync__ptx_line(p, "add.s64 %s, %%here, %lld", at, (long long)(dync__fa_row(c, i) * by_row + dync__fa_col(c, s, j) * by_column));
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                           (long long)((keys ? c->S : c->L) - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%col, %lld, %s", is,
+                           (long long)((keys ? c->L : c->S) - dync__fa_col(c, s, j)), is);
+            dync__ptx_line(
+                p, "add.s64 %s, %%here, %lld", at,
+                (long long)(dync__fa_row(c, i) * by_row + dync__fa_col(c, s, j) * by_column));
             dync__format(guard, sizeof guard, "@%s ", is);
             if (m->dtype == DYNC_BOOL) {
                 const char *seen = dync__ptx_temp(p, "b32");
@@ -202,13 +232,16 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
                     dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
                     dync__ptx_widen(p, m->dtype, add, half);
                 }
-                dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add, dync__fa_number(number, dync__fa_log2e));
-                dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, dync__fa_number(factor, c->scale * dync__fa_log2e), add);
+                dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add,
+                               dync__fa_number(number, dync__fa_log2e));
+                dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg,
+                               dync__fa_number(factor, c->scale * dync__fa_log2e), add);
             }
         }
 }
 
-/* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
+/* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the
+ * diagonal. Sets %col. */
 DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip)
 {
     dync__ptx *p = &c->t.p;
@@ -217,12 +250,16 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
     dync__ptx_line(p, "add.s32 %%col, %%j, %%cb");
     if (!dync__fa_raw(c) && !(c->mask && c->mask->dtype != DYNC_BOOL))
         for (int i = 0; i < s->rows * s->cols; i++)
-            dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i, dync__fa_number(number, c->scale * dync__fa_log2e));
+            dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i,
+                           dync__fa_number(number, c->scale * dync__fa_log2e));
     if (c->mask) dync__fa_mask_operand(c, s, keys);
     if (!tail && !c->causal) return;
     dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "i0" : "j", keys ? "j" : "i0");
-    dync__ptx_line(p, "setp.gt.s32 %%inside, %%edge, %d", c->causal ? -(keys ? c->rows : c->cols) + 1 : 1 << 30);
-    if (tail) dync__ptx_line(p, "setp.gt.or.s32 %%inside, %%j, %lld, %%inside", (long long)(c->S - c->cols));
+    dync__ptx_line(p, "setp.gt.s32 %%inside, %%edge, %d",
+                   c->causal ? -(keys ? c->rows : c->cols) + 1 : 1 << 30);
+    if (tail)
+        dync__ptx_line(p, "setp.gt.or.s32 %%inside, %%j, %lld, %%inside",
+                       (long long)(c->S - c->cols));
     dync__ptx_line(p, "not.pred %%inside, %%inside");
     dync__ptx_line(p, "@%%inside bra %s", skip);
     dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "row" : "col", keys ? "col" : "row");
@@ -231,8 +268,13 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
             int row = dync__fa_row(c, i), column = dync__fa_col(c, s, j);
             const char *hidden = dync__ptx_temp(p, "pred");
             dync__fa_reg(c, s, i, j, reg);
-            if (c->causal) dync__ptx_line(p, "setp.gt.s32 %s, %%edge, %d", hidden, keys ? column - row : row - column);
-            if (tail) dync__ptx_line(p, "setp.ge.%ss32 %s, %%col, %lld%s%s", c->causal ? "or." : "", hidden, (long long)(c->S - column), c->causal ? ", " : "", c->causal ? hidden : "");
+            if (c->causal)
+                dync__ptx_line(p, "setp.gt.s32 %s, %%edge, %d", hidden,
+                               keys ? column - row : row - column);
+            if (tail)
+                dync__ptx_line(p, "setp.ge.%ss32 %s, %%col, %lld%s%s", c->causal ? "or." : "",
+                               hidden, (long long)(c->S - column), c->causal ? ", " : "",
+                               c->causal ? hidden : "");
             dync__ptx_line(p, "selp.f32 %s, 0fff800000, %s, %s", reg, reg, hidden);
         }
     dync__tile_label(&c->t, "%s", skip);
@@ -240,14 +282,18 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
 
 DYNC__FN void dync__fa_mask_regs(dync__fa *c)
 {
-    static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
-                                           {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
-    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
+    static const char *const names[][2] = {
+        {"s32", "%j"},    {"s32", "%jn"},      {"s32", "%jend"},  {"s32", "%col"},
+        {"s32", "%edge"}, {"pred", "%inside"}, {"pred", "%more"}, {"s64", "%wide"},
+        {"s64", "%here"}, {"pred", "%moved"},  {"pred", "%none"}};
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++)
+        dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
+/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to
+ * be multiplied by, %moved whether any has to be. */
 DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
 {
     dync__ptx *p = &c->t.p;
@@ -255,12 +301,14 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "mov.f32 %%top%d, %s", i, dync__fa_reg(c, s, i, 0, reg));
-        for (int j = 1; j < s->cols; j++) dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %s", i, i, dync__fa_reg(c, s, i, j, reg));
+        for (int j = 1; j < s->cols; j++)
+            dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %s", i, i, dync__fa_reg(c, s, i, j, reg));
     }
     dync__fa_across(c, "max", "%top", s->rows);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %%m%d", i, i, i);
-        dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i, i ? ", %moved" : "");
+        dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i,
+                       i ? ", %moved" : "");
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
         /* a row that has seen nothing yet */
         dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);
@@ -309,11 +357,13 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
     dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
     dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)step);
     for (int i = 0; i < o->rows; i++) {
-        const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64"), *x = dync__ptx_temp(p, "f32");
+        const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64"),
+                   *x = dync__ptx_temp(p, "f32");
         dync__ptx_line(p, "lg2.approx.f32 %s, %%sum%d", x, i);
         dync__ptx_line(p, "fma.rn.f32 %%m%d, %%m%d, %s, %s", i, i, factor, x);
         dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, ln2);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
         dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
         dync__ptx_line(p, "add.s64 %s, %%log, %lld", at, (long long)(dync__fa_row(c, i) * step));
         dync__ptx_line(p, "@%s st.global.f32 [%s], %%m%d", is, at, i);
@@ -350,9 +400,13 @@ DYNC__FN void dync__fa_last_key(dync__fa *c)
 }
 
 /* ---- keys cut over blocks
- * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and query, then the values weighted by these. */
+ * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and
+ * query, then the values weighted by these. */
 
-static int64_t dync__fa_pairs_bytes(const dync__fa *c) { return (c->splits * c->units * c->L * 8 + 15) / 16 * 16; }
+static int64_t dync__fa_pairs_bytes(const dync__fa *c)
+{
+    return (c->splits * c->units * c->L * 8 + 15) / 16 * 16;
+}
 static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
 
 static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
@@ -369,18 +423,22 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
     dync__fa_across(c, "add.rn", "%sum", o->rows);
-    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit", (long long)c->units);
+    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
+                   (long long)c->units);
     dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
     dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
     for (int i = 0; i < o->rows; i++) {
         const char *is = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
         dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
-        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is, dync__fa_row(c, i) * 8, i, i);
+        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is,
+                       dync__fa_row(c, i) * 8, i, i);
     }
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%split");
-    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp, (long long)(c->units * c->L * c->V * 4), temp);
+    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp,
+                   (long long)(c->units * c->L * c->V * 4), temp);
     dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
     dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
 }
@@ -418,7 +476,7 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra MOST");
-    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000");     /* nothing is seen */
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000"); /* nothing is seen */
     dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
     dync__ptx_line(p, "mov.b32 %%sum, 0");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
@@ -452,14 +510,17 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "setp.eq.u32 %%more, %%thr, 0");
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%row");
     dync__fa_base(c, "%log", lse, 4);
-    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)(lse->lay.stride[c->n_batch] * 4));
+    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log",
+                   (long long)(lse->lay.stride[c->n_batch] * 4));
     dync__ptx_line(p, "@%%more st.global.f32 [%%log], %%x");
     dync__ptx_line(p, "setp.eq.f32 %%more, %%sum, 0f00000000");
     dync__ptx_line(p, "div.rn.f32 %%sum, 0f3f800000, %%sum");
     dync__ptx_line(p, "selp.f32 %%sum, 0f00000000, %%sum, %%more");
-    int64_t bytes = dync__dtype_info(y->dtype)->bytes, column = y->lay.stride[c->n_batch + 1] * bytes;
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes,
+            column = y->lay.stride[c->n_batch + 1] * bytes;
     dync__fa_base(c, "%to", y, 3);
-    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)(y->lay.stride[c->n_batch] * bytes));
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to",
+                   (long long)(y->lay.stride[c->n_batch] * bytes));
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%thr");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)column);
     for (int i = 0; i < columns; i++) {
@@ -473,10 +534,13 @@ static void dync__fa_join(dync__fa *c)
     dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
 }
 
-/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four tiles of keys to each. */
+/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
+ * tiles of keys to each. */
 static void dync__fa_choose_splits(dync__fa *c, int units)
 {
-    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
+    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows),
+            splits =
+                DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
     c->splits = 1;
     if (c->causal || 2 * blocks > units || splits < 2) return;
     c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
@@ -487,13 +551,33 @@ static void dync__fa_forward_text(dync__fa *c)
 {
     dync__ptx *p = &c->t.p;
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
-    dync__fa_tile q = {.name = "q", .o = c->q, .buf = 0, .rows = c->rows, .width = wide_e, .limit = c->L, .columns = c->E};
-    dync__fa_tile k = {.name = "k", .o = c->k, .buf = 1, .rows = c->cols, .width = wide_e, .limit = c->S, .columns = c->E};
-    dync__fa_tile v = {.name = "v", .o = c->v, .buf = 2, .rows = c->cols, .width = wide_v, .limit = c->S, .columns = c->V};
+    dync__fa_tile q = {.name = "q",
+                       .o = c->q,
+                       .buf = 0,
+                       .rows = c->rows,
+                       .width = wide_e,
+                       .limit = c->L,
+                       .columns = c->E};
+    dync__fa_tile k = {.name = "k",
+                       .o = c->k,
+                       .buf = 1,
+                       .rows = c->cols,
+                       .width = wide_e,
+                       .limit = c->S,
+                       .columns = c->E};
+    dync__fa_tile v = {.name = "v",
+                       .o = c->v,
+                       .buf = 2,
+                       .rows = c->cols,
+                       .width = wide_v,
+                       .limit = c->S,
+                       .columns = c->V};
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
-    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0", (long long)c->chunk);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false),
+                  o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0",
+                   (long long)c->chunk);
     dync__fa_tile_begin(c, &q, "%i0");
     dync__fa_tile_begin(c, &k, "%j");
     dync__fa_tile_begin(c, &v, "%j");
@@ -529,13 +613,17 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_nn(c, &o, &v);
     dync__ptx_line(p, "mov.b32 %%j, %%jn");
     dync__ptx_line(p, "@%%more bra KEYS");
-    if (c->splits > 1) dync__fa_partials(c, &o);
-    else dync__fa_outputs(c, &o);
-    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention", c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
+    if (c->splits > 1)
+        dync__fa_partials(c, &o);
+    else
+        dync__fa_outputs(c, &o);
+    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
+                     c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
     if (c->splits > 1) dync__fa_join(c);
 }
 
-/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
+/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every
+ * multiprocessor. */
 static void dync__fa_forward_shape(dync__fa *c, int units)
 {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
@@ -543,7 +631,8 @@ static void dync__fa_forward_shape(dync__fa *c, int units)
     c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
-    if (c->mma && c->bytes == 4) c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
+    if (c->mma && c->bytes == 4)
+        c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
     if (c->mma) return;
     c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
 }
@@ -558,7 +647,9 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     dync__fa_forward_shape(&c, units);
     dync__fa_choose_splits(&c, units);
     int64_t splits = c.splits, chunk = c.chunk;
-    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0) return dync__fail_memory(0);
+    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(
+                           code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0)
+        return dync__fail_memory(0);
     static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
     for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
         bool vec = form > 0, tf32 = form == 2;
@@ -584,27 +675,40 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
+/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every
+ * query, dense. */
 static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
 {
     const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0}, log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
+    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0},
+                                         log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
     int rank = c->n_batch + 2;
     memcpy(extent, gy->lay.shape, (size_t)rank * sizeof *extent);
     for (int d = c->n_batch; d >= 0; n *= extent[d--]) {
         dense[d] = n;
         log[d] = lse->lay.stride[d];
     }
-    dync__kernel *k = dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
+    dync__kernel *k =
+        dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "attention"};
-    int g = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, gy->lay.offset, gy->lay.stride)), DYNC_F32);
-    int o = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, y->lay.offset, y->lay.stride)), DYNC_F32);
+    int g =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, gy->lay.offset, gy->lay.stride)),
+                      DYNC_F32);
+    int o =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, y->lay.offset, y->lay.stride)),
+                      DYNC_F32);
     int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, g, o, -1));
     b.section = 2;
-    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, lse->lay.offset, log));
+    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, lse->lay.offset, log));
     int none = dync__lb_op(&b, DYNC__P_eq, x, dync__lb_f(&b, DYNC_F32, -HUGE_VAL), -1);
-    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0), dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
+    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0),
+                    dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
     int out = dync__kernel_buf(k, to, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
     dync__lb_store(&b, out, dync__kernel_access(k, 0, dense), x);
     dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
@@ -635,8 +739,10 @@ static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
         const char *is = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "mov.b32 %%log%d, 0", i);
         dync__ptx_line(p, "mov.b32 %%dot%d, 0", i);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
-        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i, dync__fa_row(c, i) * 8);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i,
+                       dync__fa_row(c, i) * 8);
     }
 }
 
@@ -668,16 +774,21 @@ static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_t
     dync__tile_commit(&c->t);
 }
 
-/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores over the scale. */
-static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g, bool keys)
+/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
+ * over the scale. */
+static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g,
+                                bool keys)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], grad[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     for (int n = 0; n < s->rows * s->cols; n++) {
-        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols, pair = keys ? 0 : i;
+        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols,
+            pair = keys ? 0 : i;
         dync__fa_reg(c, s, i, j, reg);
-        if (keys && i == 0) dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]", dync__fa_col(c, s, j) * 8);
+        if (keys && i == 0)
+            dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]",
+                           dync__fa_col(c, s, j) * 8);
         const char *x = dync__ptx_temp(p, "f32");
         dync__ptx_line(p, "neg.f32 %s, %%log%d", x, pair);
         dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, factor, x);
@@ -697,11 +808,16 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     char scale[24];
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
     int64_t n_rows = keys ? c->S : c->L;
-    const dync__fa_tile of_q = {.name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
-    const dync__fa_tile of_k = {.name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
-    const dync__fa_tile of_v = {.name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
-    const dync__fa_tile of_g = {.name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
-    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k, b2 = keys ? of_g : of_v;
+    const dync__fa_tile of_q = {
+        .name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
+    const dync__fa_tile of_k = {
+        .name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
+    const dync__fa_tile of_v = {
+        .name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
+    const dync__fa_tile of_g = {
+        .name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
+    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k,
+                  b2 = keys ? of_g : of_v;
     dync__fa_place(c, n_rows, c->causal && !keys);
     dync__fa_mask_regs(c);
     dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), d = {0}, ge = {0}, gv = {0};
@@ -720,8 +836,10 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     } else {
         dync__ptx_line(p, "mov.b32 %%j, 0");
     }
-    if (keys) dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
-    else dync__fa_last_key(c);
+    if (keys)
+        dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
+    else
+        dync__fa_last_key(c);
     dync__fa_tile_begin(c, &a1, "%i0");
     dync__fa_tile_begin(c, &b1, "%j");
     dync__fa_reader(c, &a1, 'a');
@@ -773,20 +891,26 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     dync__ptx_line(p, "@%%more bra STEP");
     dync__tile_label(&c->t, "DONE");
     dync__tile_wait(&c->t, 0);
-    if (ge.cols) dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale), false, n_rows);
+    if (ge.cols)
+        dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
+                       false, n_rows);
     if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
-    dync__tile_entry(&c->t, keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv" : "attention_gq", c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1,
-                     c->threads);
+    dync__tile_entry(&c->t,
+                     keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv"
+                          : "attention_gq",
+                     c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
 
 /* Bytes of shared memory of a kernel over such tiles. */
 static int dync__fa_backward_bytes(const dync__fa *c, bool twice)
 {
     int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
-    return (c->rows + c->cols * (twice ? 2 : 1)) * both + (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
+    return (c->rows + c->cols * (twice ? 2 : 1)) * both +
+           (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
 }
 
-/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones arrive meanwhile. */
+/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones
+ * arrive meanwhile. */
 static bool dync__fa_backward_shape(dync__fa *c)
 {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
@@ -797,7 +921,9 @@ static bool dync__fa_backward_shape(dync__fa *c)
         c->cols = width <= 64 ? 64 : width <= 128 ? 32 : 16;
         return dync__fa_backward_bytes(c, true) <= DYNC__FA_SHARED;
     }
-    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32; dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;) c->rows = c->cols /= 2;
+    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32;
+         dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;)
+        c->rows = c->cols /= 2;
     if (c->rows == 64) c->threads = 256;
     return false;
 }
@@ -809,9 +935,12 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
     dync__fa_open(&c, call, true, false);
     if (!dync__fa_can(&c, 9)) return dync__fa_plain_grad(code, call);
     int n = call->n, n_kernels = c.mma && DYNC__MAX(c.E, c.V) > 128 ? 3 : 2;
-    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV}, {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
+    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV},
+                                   {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
     for (int i = 0; i < n; i++) buf[i] = i;
-    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 || !dync__fa_pairs(code, &c, buf[n])) return DYNC_ERR_MEMORY;
+    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 ||
+        !dync__fa_pairs(code, &c, buf[n]))
+        return DYNC_ERR_MEMORY;
     for (int kernel = 0; kernel < n_kernels; kernel++)
         for (int vec = 0; vec < 2; vec++) {
             dync__fa_open(&c, call, true, vec);
@@ -824,12 +953,14 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
             }
             bool twice = dync__fa_backward_shape(&c);
             dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
-            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf)) return DYNC_ERR_MEMORY;
+            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf))
+                return DYNC_ERR_MEMORY;
         }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call,
+                                               bool *done)
 {
     *done = true;
     if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);

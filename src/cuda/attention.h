@@ -1,12 +1,15 @@
-/* cuda/attention.h: what the kernels of attention (attention.c) are put together from (attention_tile.c). After tile.h.
+/* cuda/attention.h: what the kernels of attention (attention.c) are put together from
+ * (attention_tile.c). After tile.h.
  *
- * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of operands make them all:
- *   nt   acc[row][column] += sum over the width of a[row] . b[column]      scores: both tiles lie row by row in shared memory
- *   nn   acc[row][column] += sum over k of w[row][k] * b[k][column]        w: what was made of the scores, in registers
- * in two arithmetics: `mma`, half floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16 threads side by
- * side along the columns, and w goes by way of shared memory, which only the warp itself touches.
- * Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in different banks, for ldmatrix and for 16-byte loads.
- * A tile `x` has the registers %x_g, %x_s (the thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
+ * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of
+ * operands make them all: nt   acc[row][column] += sum over the width of a[row] . b[column] scores:
+ * both tiles lie row by row in shared memory nn   acc[row][column] += sum over k of w[row][k] *
+ * b[k][column]        w: what was made of the scores, in registers in two arithmetics: `mma`, half
+ * floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16
+ * threads side by side along the columns, and w goes by way of shared memory, which only the warp
+ * itself touches. Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in
+ * different banks, for ldmatrix and for 16-byte loads. A tile `x` has the registers %x_g, %x_s (the
+ * thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
 #ifndef DYNC__CUDA_ATTENTION_H
 #define DYNC__CUDA_ATTENTION_H
 #include "tile.h"
@@ -14,25 +17,31 @@
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
-    int buf, rows, width, at;            /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
-    int stage;                           /* bytes from one copy to the other; 0: there is one */
-    int64_t limit, columns;              /* rows and columns that exist */
+    int buf, rows, width,
+        at;    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
+    int stage; /* bytes from one copy to the other; 0: there is one */
+    int64_t limit, columns; /* rows and columns that exist */
 } dync__fa_tile;
 
-/* Accumulators: registers name0, name1, ... of a thread's rows x cols elements. vec: neighbours among its columns (fma, nn). */
-typedef struct dync__fa_frag { const char *name; int rows, cols, vec; } dync__fa_frag;
+/* Accumulators: registers name0, name1, ... of a thread's rows x cols elements. vec: neighbours
+ * among its columns (fma, nn). */
+typedef struct dync__fa_frag {
+    const char *name;
+    int rows, cols, vec;
+} dync__fa_frag;
 
 typedef struct dync__fa {
     dync__tile t;
     const dync__operand *op, *q, *k, *v, *gy, *mask;
-    bool mma, vec, causal;               /* vec: rows are moved 16 bytes at a time */
+    bool mma, vec, causal; /* vec: rows are moved 16 bytes at a time */
     int n_batch, dtype, kind, bytes, threads, mt;
-    int rows, cols;                      /* of the block's tile of rows, of a tile of columns */
-    int weights;                         /* w in shared memory; its rows are cols wide */
+    int rows, cols; /* of the block's tile of rows, of a tile of columns */
+    int weights;    /* w in shared memory; its rows are cols wide */
     int64_t L, S, E, V, units;
-    int64_t splits, chunk;               /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    int64_t splits,
+        chunk; /* blocks that share the keys of a tile of queries; keys of each; forward only */
     double scale;
-    dync__operand own[6];                /* of forward: heads that share keys and values are rows of one unit */
+    dync__operand own[6]; /* of forward: heads that share keys and values are rows of one unit */
 } dync__fa;
 
 /* %u0, %u1, ...: batch coordinates of %unit */
@@ -55,20 +64,24 @@ DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int 
 DYNC__FN int dync__fa_row(const dync__fa *, int i);
 /* behind %cb (nt) or %cn (nn) */
 DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);
-DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a, const dync__fa_tile *b);
+DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a,
+                          const dync__fa_tile *b);
 /* scores as operand w of the products that follow */
 DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);
 DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile *b);
 /* Row by row over the threads that share it: max or sum of name<i>. */
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
-/* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
-DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
+/* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first
+ * row, of `limit`. */
+DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf,
+                             const char *times, bool by_row, int64_t limit);
 /* ---- attention.c ----------------------------------------------------------------------------- */
 /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
 DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
-DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
-DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_last_key(dync__fa *); /* %jend */
+DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores,
+                                  const dync__fa_frag *values);
 DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
 DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
 DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);

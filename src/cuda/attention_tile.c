@@ -1,12 +1,13 @@
-/* cuda/attention_tile.c: tiles in shared memory, accumulators and products of the attention kernels, by mma.sync or by fma (attention.h). After
- * tile.c, before attention.c.
+/* cuda/attention_tile.c: tiles in shared memory, accumulators and products of the attention
+ * kernels, by mma.sync or by fma (attention.h). After tile.c, before attention.c.
  *
- * Fragments of mma.sync: the scores' accumulators have the layout of operand a with twice the columns, so weights only change their format
- * (FlashAttention-2: Dao 2023, arXiv:2307.08691). The fma form keeps rows x cols of both operands of 4 steps in registers. */
+ * Fragments of mma.sync: the scores' accumulators have the layout of operand a with twice the
+ * columns, so weights only change their format (FlashAttention-2: Dao 2023, arXiv:2307.08691). The
+ * fma form keeps rows x cols of both operands of 4 steps in registers. */
 #include "../dync.in.h"
 #include "attention.h"
 
-enum { DYNC__FA_SIDE = 16 };             /* fma: threads side by side along the columns */
+enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
 
 /* A register's name: prefix, tile, suffix. */
 static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix)
@@ -14,11 +15,20 @@ static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *s
     dync__format(to, 24, "%%%s_%s", x->name, suffix);
     return to;
 }
-static int64_t dync__fa_stride(const dync__fa *c, int width) { return (int64_t)width * c->bytes + 16; }
-static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes; }
+static int64_t dync__fa_stride(const dync__fa *c, int width)
+{
+    return (int64_t)width * c->bytes + 16;
+}
+static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o)
+{
+    return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes;
+}
 
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
-static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
+static int dync__fa_vec(int width)
+{
+    return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1;
+}
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
@@ -39,17 +49,22 @@ DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *
 {
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf, (long long)(o->lay.offset * bytes));
+    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
+                   (long long)(o->lay.offset * bytes));
     for (int d = 0; d < c->n_batch; d++) {
         if (o->lay.stride[d] == 0 || c->q->lay.shape[d] == 1) continue;
         const char *wide = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "cvt.s64.s32 %s, %%u%d", wide, d);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide, (long long)(o->lay.stride[d] * bytes), name);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide,
+                       (long long)(o->lay.stride[d] * bytes), name);
     }
 }
 
-/* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows` rows a pass. */
-typedef struct dync__fa_walk { int unit, side, rows, across; } dync__fa_walk;
+/* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows`
+ * rows a pass. */
+typedef struct dync__fa_walk {
+    int unit, side, rows, across;
+} dync__fa_walk;
 static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x)
 {
     dync__fa_walk w = {.unit = c->vec ? 16 / c->bytes : 1};
@@ -65,7 +80,8 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24];
-    int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows, column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows,
+            column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
     x->at = dync__tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
     if (x->stage) x->stage = (int)size;
     dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
@@ -77,7 +93,8 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)dync__fa_row_bytes(c, x->o), g);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide,
+                   (long long)dync__fa_row_bytes(c, x->o), g);
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, e);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)column, g);
     dync__tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
@@ -92,7 +109,8 @@ DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
     dync__ptx *p = &c->t.p;
     dync__fa_walk w = dync__fa_walk_of(c, x);
     char g[24], s[24], r[24], y[24], e[24], guard[32];
-    int64_t stride = dync__fa_stride(c, x->width), row_bytes = dync__fa_row_bytes(c, x->o), column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    int64_t stride = dync__fa_stride(c, x->width), row_bytes = dync__fa_row_bytes(c, x->o),
+            column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
     dync__fa_name(g, x, "g");
     dync__fa_name(s, x, "s");
     dync__fa_name(r, x, "r");
@@ -101,27 +119,35 @@ DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
     bool idle = c->threads % w.side != 0;
     for (int row = 0; row < x->rows; row += w.rows)
         for (int n = 0; n < w.across; n++) {
-            const char *is = dync__ptx_temp(p, "pred"), *raw = dync__ptx_temp(p, c->vec || c->bytes == 4 ? "b32" : "b16");
-            int there = DYNC__MIN(w.rows, x->rows - row), at = (int)(row * stride) + n * w.side * w.unit * c->bytes;
+            const char *is = dync__ptx_temp(p, "pred"),
+                       *raw = dync__ptx_temp(p, c->vec || c->bytes == 4 ? "b32" : "b16");
+            int there = DYNC__MIN(w.rows, x->rows - row),
+                at = (int)(row * stride) + n * w.side * w.unit * c->bytes;
             int64_t from = row * row_bytes + n * w.side * column;
             dync__ptx_line(p, "setp.lt.s32 %s, %s, %lld", is, r, (long long)(x->limit - row));
             if (x->width != x->columns || w.across > 1)
-                dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %lld, %s", is, e, (long long)((x->columns - n * w.side * w.unit + w.unit - 1) / w.unit), is);
+                dync__ptx_line(
+                    p, "setp.lt.and.s32 %s, %s, %lld, %s", is, e,
+                    (long long)((x->columns - n * w.side * w.unit + w.unit - 1) / w.unit), is);
             guard[0] = 0;
             bool narrow = n == w.across - 1 && (x->width / w.unit) % w.side != 0;
             if (idle || there < w.rows || narrow) {
                 const char *mine = dync__ptx_temp(p, "pred");
                 dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", mine, y, there);
-                if (narrow) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %d, %s", mine, e, x->width / w.unit - n * w.side, mine);
+                if (narrow)
+                    dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %d, %s", mine, e,
+                                   x->width / w.unit - n * w.side, mine);
                 dync__format(guard, sizeof guard, "@%s ", mine);
             }
             if (c->vec) {
                 dync__ptx_line(p, "selp.b32 %s, 16, 0, %s", raw, is);
-                dync__ptx_line(p, "%scp.async.cg.shared.global [%s+%d], [%s+%lld], 16, %s", guard, s, at, g, (long long)from, raw);
+                dync__ptx_line(p, "%scp.async.cg.shared.global [%s+%d], [%s+%lld], 16, %s", guard,
+                               s, at, g, (long long)from, raw);
             } else {
                 const char *type = c->bytes == 4 ? "b32" : "b16";
                 dync__ptx_line(p, "mov.%s %s, 0", type, raw);
-                dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", is, type, raw, g, (long long)from);
+                dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", is, type, raw, g,
+                               (long long)from);
                 dync__ptx_line(p, "%sst.shared.%s [%s+%d], %s", guard, type, s, at, raw);
             }
         }
@@ -142,8 +168,12 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
     dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
     dync__format(column, sizeof column, "%s", dync__ptx_temp(p, "b32"));
     if (!c->mma) {
-        if (how == 'n') dync__ptx_line(p, "mad.lo.s32 %s, %%cn%d, %d, %s", name, dync__fa_vec(x->width), c->bytes, name);
-        else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
+        if (how == 'n')
+            dync__ptx_line(p, "mad.lo.s32 %s, %%cn%d, %d, %s", name, dync__fa_vec(x->width),
+                           c->bytes, name);
+        else
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb",
+                           stride, name);
         return;
     }
     /* tf32: no ldmatrix turns words; see dync__fa_weights */
@@ -197,10 +227,15 @@ DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int widt
 
 DYNC__FN const char *dync__fa_reg(dync__fa *c, const dync__fa_frag *f, int i, int j, char *name)
 {
-    dync__format(name, 24, "%s%d", f->name, c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1) : i * f->cols + j);
+    dync__format(name, 24, "%s%d", f->name,
+                 c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1)
+                        : i * f->cols + j);
     return name;
 }
-DYNC__FN int dync__fa_row(const dync__fa *c, int i) { return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE); }
+DYNC__FN int dync__fa_row(const dync__fa *c, int i)
+{
+    return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE);
+}
 DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j)
 {
     return c->mma ? j / 2 * 8 + (j & 1) : j / f->vec * DYNC__FA_SIDE * f->vec + j % f->vec;
@@ -208,7 +243,8 @@ DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j)
 
 DYNC__FN void dync__fa_zero(dync__fa *c, const dync__fa_frag *f)
 {
-    for (int i = 0; i < f->rows * f->cols; i++) dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
+    for (int i = 0; i < f->rows * f->cols; i++)
+        dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
 }
 
 DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int n)
@@ -217,43 +253,55 @@ DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int
     for (int by = c->mma ? 2 : DYNC__FA_SIDE / 2; by; by /= 2)
         for (int i = 0; i < n; i++) {
             const char *other = dync__ptx_temp(p, "f32");
-            dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s%d, %d, 31, 0xffffffff", other, name, i, by);
+            dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s%d, %d, 31, 0xffffffff", other, name, i,
+                           by);
             dync__ptx_line(p, "%s.f32 %s%d, %s%d, %s", op, name, i, name, i, other);
         }
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
-static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth)
+/* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the
+ * same (nt), or rows of it (nn). */
+static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride,
+                         const char *b, int64_t b_stride, bool nn, int depth)
 {
     dync__ptx *p = &c->t.p;
     char acc[24], label[24];
     int each = nn ? f->vec : 1;
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
-    const char *from_a = dync__ptx_temp(p, "b32"), *from_b = dync__ptx_temp(p, "b32"), *left = dync__ptx_temp(p, "b32"), *more = dync__ptx_temp(p, "pred");
+    const char *from_a = dync__ptx_temp(p, "b32"), *from_b = dync__ptx_temp(p, "b32"),
+               *left = dync__ptx_temp(p, "b32"), *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "mov.b32 %s, %s", from_a, a);
     dync__ptx_line(p, "mov.b32 %s, %s", from_b, b);
     dync__ptx_line(p, "mov.b32 %s, %d", left, depth);
     dync__tile_label(&c->t, "%s", label);
     for (int i = 0; i < f->rows; i++)
-        dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i,
+                       4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
                        (long long)(dync__fa_row(c, i) * a_stride));
     for (int j = 0; j < f->cols && !nn; j++)
-        dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j, 4 * j + 1, 4 * j + 2, 4 * j + 3, from_b,
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j,
+                       4 * j + 1, 4 * j + 2, 4 * j + 3, from_b,
                        (long long)(dync__fa_col(c, f, j) * b_stride));
     for (int k = 0; k < 4 && nn; k++)
         for (int j = 0; j < f->cols; j += each) {
             long long at = (long long)(k * b_stride + dync__fa_col(c, f, j) * c->bytes);
-            if (each == 4) dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, 4 * j + 8 + k, 4 * j + 12 + k, from_b, at);
-            else if (each == 2) dync__ptx_line(p, "ld.shared.v2.f32 {%%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, from_b, at);
-            else dync__ptx_line(p, "ld.shared.f32 %%fb%d, [%s+%lld]", 4 * j + k, from_b, at);
+            if (each == 4)
+                dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]",
+                               4 * j + k, 4 * j + 4 + k, 4 * j + 8 + k, 4 * j + 12 + k, from_b, at);
+            else if (each == 2)
+                dync__ptx_line(p, "ld.shared.v2.f32 {%%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k,
+                               4 * j + 4 + k, from_b, at);
+            else
+                dync__ptx_line(p, "ld.shared.f32 %%fb%d, [%s+%lld]", 4 * j + k, from_b, at);
         }
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < f->rows; i++)
             for (int j = 0; j < f->cols; j++) {
                 dync__fa_reg(c, f, i, j, acc);
-                dync__ptx_line(p, "fma.rn.f32 %s, %%fa%d, %%fb%d, %s", acc, 4 * i + k, 4 * j + k, acc);
+                dync__ptx_line(p, "fma.rn.f32 %s, %%fa%d, %%fb%d, %s", acc, 4 * i + k, 4 * j + k,
+                               acc);
             }
     dync__ptx_line(p, "add.s32 %s, %s, 16", from_a, from_a);
     dync__ptx_line(p, "add.s32 %s, %s, %lld", from_b, from_b, (long long)(nn ? 4 * b_stride : 16));
@@ -265,10 +313,12 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
 /* tf32 rounds what it takes. */
 static void dync__fa_tf32(dync__fa *c, const char *reg, int n)
 {
-    for (int i = 0; i < n && c->bytes == 4; i++) dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+    for (int i = 0; i < n && c->bytes == 4; i++)
+        dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
 }
 
-DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b)
+DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a,
+                          const dync__fa_tile *b)
 {
     char from_a[24], from_b[24];
     int64_t stride = dync__fa_stride(c, a->width);
@@ -281,13 +331,17 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         return;
     }
     for (int k = 0; k < a->width * c->bytes / 32; k++) {
-        for (int m = 0; m < c->mt; m++) dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a, (int)(16 * m * stride) + 32 * k);
+        for (int m = 0; m < c->mt; m++)
+            dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
+                                (int)(16 * m * stride) + 32 * k);
         dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
             dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
-                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma", 4 * m, "%mb", 2 * h);
+                for (int h = 0; h < 2; h++)
+                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma",
+                                   4 * m, "%mb", 2 * h);
         }
     }
 }
@@ -300,13 +354,15 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         for (int i = 0; i < f->rows; i++)
             for (int j = 0; j < f->cols; j++)
-                dync__ptx_line(p, "st.shared.f32 [%%w_s+%lld], %s", (long long)(dync__fa_row(c, i) * dync__fa_stride(c, c->cols) + dync__fa_col(c, f, j) * c->bytes),
+                dync__ptx_line(p, "st.shared.f32 [%%w_s+%lld], %s",
+                               (long long)(dync__fa_row(c, i) * dync__fa_stride(c, c->cols) +
+                                           dync__fa_col(c, f, j) * c->bytes),
                                dync__fa_reg(c, f, i, j, low));
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         return;
     }
-    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an operand: sums do not care, so that is what these are
-     * called, of weights as of values. */
+    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an
+     * operand: sums do not care, so that is what these are called, of weights as of values. */
     for (int m = 0; m < c->mt && c->bytes == 4; m++)
         for (int i = 0; i < 2 * f->cols; i++) {
             dync__fa_reg(c, f, 2 * m + (i & 1), i / 4 * 2 + (i >> 1 & 1), low);
@@ -317,7 +373,8 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
                 dync__fa_reg(c, f, 2 * m + h, 2 * n + 1, high);
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in, (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in,
+                               (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
             }
 }
 
@@ -333,24 +390,32 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     }
     for (int k = 0; k < b->rows / 8 && c->bytes == 4; k++)
         for (int n = 0; n < b->width / 8; n++) {
-            for (int h = 0; h < 2; h++) dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from, (long long)((8 * k + h) * stride + 32 * n));
+            for (int h = 0; h < 2; h++)
+                dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from,
+                               (long long)((8 * k + h) * stride + 32 * n));
             dync__fa_tf32(c, "%mb", 2);
-            for (int m = 0; m < c->mt; m++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw", (m * (b->rows / 8) + k) * 4, "%mb", 0);
+            for (int m = 0; m < c->mt; m++)
+                dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
+                               (m * (b->rows / 8) + k) * 4, "%mb", 0);
         }
     for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)
-                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
+                for (int h = 0; h < 2; h++)
+                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw",
+                                   (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit)
+DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf,
+                             const char *times, bool by_row, int64_t limit)
 {
     dync__ptx *p = &c->t.p;
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o), column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o),
+            column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
     int each = c->mma ? 2 : f->vec;
     char base[24], value[24], wide[24];
     bool together = c->vec && each > 1 && column == bytes && width % each == 0;
@@ -365,23 +430,30 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
         for (int j = 0; j < f->cols; j += together ? each : 1) {
             const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
             char list[4][24];
-            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(limit - dync__fa_row(c, i)));
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %%cn%d, %lld, %s", is, f->vec, (long long)(width - dync__fa_col(c, f, j)), is);
-            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, base, (long long)(dync__fa_row(c, i) * row + dync__fa_col(c, f, j) * column));
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                           (long long)(limit - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%cn%d, %lld, %s", is, f->vec,
+                           (long long)(width - dync__fa_col(c, f, j)), is);
+            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, base,
+                           (long long)(dync__fa_row(c, i) * row + dync__fa_col(c, f, j) * column));
             for (int e = 0; e < (together ? each : 1); e++) {
                 dync__fa_reg(c, f, i, j + e, list[e]);
-                if (by_row) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s%d", list[e], list[e], times, i);
-                else if (times) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", list[e], list[e], times);
+                if (by_row)
+                    dync__ptx_line(p, "mul.rn.f32 %s, %s, %s%d", list[e], list[e], times, i);
+                else if (times)
+                    dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", list[e], list[e], times);
             }
             dync__format(value, sizeof value, "@%s ", is);
             if (!together) {
                 dync__tile_store(&c->t, o->dtype, at, list[0], value);
             } else if (c->mma && bytes == 2) {
                 const char *pair = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in, pair, list[1], list[0]);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in,
+                               pair, list[1], list[0]);
                 dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);
             } else if (each == 4) {
-                dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0], list[1], list[2], list[3]);
+                dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0],
+                               list[1], list[2], list[3]);
             } else {
                 dync__ptx_line(p, "%sst.global.v2.f32 [%s], {%s, %s}", value, at, list[0], list[1]);
             }

@@ -1,31 +1,41 @@
 /* cuda/calls.c: running sums as PTX written out. After scatter.c, before launch.c.
  *
- * A block a line, four elements a thread: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the
- * carry. Few long lines are cut into chunks, a block each, after a launch that adds up every chunk.
- * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
+ * A block a line, four elements a thread: warps scan by shuffles, their totals meet in shared
+ * memory, the rest of the line goes on from the carry. Few long lines are cut into chunks, a block
+ * each, after a launch that adds up every chunk. Texts are made for one set of sizes. Sources:
+ * Blelloch 1990 (scans). */
 #include "../dync.in.h"
 #include "tile.h"
 
 /* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
 
-enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
+enum {
+    DYNC__SCAN_BLOCK = 256,
+    DYNC__SCAN_OWN = 4,
+    DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN,
+    DYNC__SCAN_MOST = 1024
+};
 typedef struct dync__scan {
     dync__tile t;
     const dync__operand *x, *y;
     int dim, compute;
-    const char *type, *add;              /* sums: f64, or s64 */
+    const char *type, *add; /* sums: f64, or s64 */
     int64_t lines, length, chunk, chunks;
 } dync__scan;
 
 /* other = acc of the thread `distance` below or across; %there tells whether there is one below */
-static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way, int distance)
+static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way,
+                               int distance)
 {
     dync__ptx *p = &s->t.p;
-    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
+    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"),
+               *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
     int clamp = way[0] == 'u' ? 0 : 31;
     dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, acc);
-    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, low2, low, distance, clamp);
-    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high, distance, clamp);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, low2, low,
+                   distance, clamp);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high,
+                   distance, clamp);
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
 }
 
@@ -51,7 +61,9 @@ static void dync__scan_open(dync__scan *s)
 {
     dync__tile *t = &s->t;
     dync__ptx *p = &t->p;
-    static const char *const b64[] = {"%line", "%chunk", "%pos", "%from", "%stop", "%px", "%py", "%here", "%part", "%x", "%y"}, *const preds[] = {"%last", "%more", "%mine", "%there"};
+    static const char *const b64[] = {"%line", "%chunk", "%pos",  "%from", "%stop", "%px",
+                                      "%py",   "%here",  "%part", "%x",    "%y"},
+                             *const preds[] = {"%last", "%more", "%mine", "%there"};
     static const char *const sums[] = {"%sum", "%other", "%before", "%carry"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
@@ -98,10 +110,14 @@ static void dync__scan_load(dync__scan *s)
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%px, %%px, %lld", (long long)step);
     }
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
-        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc%d, %%v%d", k, k);
-        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc%d, %%v%d", k, k);
-        else dync__ptx_line(p, "mov.b64 %%acc%d, %%v%d", k, k);
-        dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k, s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
+        if (s->compute == DYNC_F32)
+            dync__ptx_line(p, "cvt.f64.f32 %%acc%d, %%v%d", k, k);
+        else if (s->compute == DYNC_I32)
+            dync__ptx_line(p, "cvt.s64.s32 %%acc%d, %%v%d", k, k);
+        else
+            dync__ptx_line(p, "mov.b64 %%acc%d, %%v%d", k, k);
+        dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k,
+                       s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
     }
 }
 
@@ -121,7 +137,8 @@ static void dync__scan_sums(dync__scan *s)
     dync__scan_open(s);
     dync__tile_label(&s->t, "TILE");
     dync__scan_load(s);
-    for (int k = 0; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
+    for (int k = 0; k < DYNC__SCAN_OWN; k++)
+        dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
     dync__scan_next(s);
     dync__scan_block_sum(s, 0);
     dync__ptx_line(p, "mad.lo.s64 %%part, %%line, %lld, %%chunk", (long long)s->chunks);
@@ -160,7 +177,8 @@ static void dync__scan_lines(dync__scan *s)
     if (s->chunks > 1) dync__scan_carry(s);
     dync__tile_label(&s->t, "TILE");
     dync__scan_load(s);
-    for (int k = 1; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
+    for (int k = 1; k < DYNC__SCAN_OWN; k++)
+        dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
     dync__ptx_line(p, "mov.b64 %%sum, %%acc%d", DYNC__SCAN_OWN - 1);
     for (int distance = 1; distance < 32; distance *= 2) {
         dync__scan_shuffle(s, "%other", "%sum", "up", distance);
@@ -184,9 +202,12 @@ static void dync__scan_lines(dync__scan *s)
         dync__format(v, sizeof v, "%%v%d", k);
         dync__format(in, sizeof in, "@%%in%d ", k);
         dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%before", s->add, k, k);
-        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v%d, %%acc%d", k, k);
-        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
-        else dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
+        if (s->compute == DYNC_F32)
+            dync__ptx_line(p, "cvt.rn.f32.f64 %%v%d, %%acc%d", k, k);
+        else if (s->compute == DYNC_I32)
+            dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
+        else
+            dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
         dync__tile_store(&s->t, s->y->dtype, "%py", v, in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%py, %%py, %lld", (long long)step);
     }
@@ -212,8 +233,11 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (s.lines * s.length == 0) return DYNC_OK;
     /* few long lines: a block would have to do too much alone */
     if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {
-        int64_t n = DYNC__MIN(DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)), DYNC__SCAN_MOST);
-        s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE * DYNC__SCAN_TILE;
+        int64_t n = DYNC__MIN(
+            DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)),
+            DYNC__SCAN_MOST);
+        s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE *
+                  DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;
     }
     dync__tile_begin(&s.t, 2);
@@ -225,7 +249,8 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,
+                                          bool *done)
 {
     *done = call->row == dync__kernel_row(DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);

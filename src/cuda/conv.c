@@ -1,39 +1,50 @@
-/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop nests are the plain form: other dtypes, arrays
- * of 2^31 elements and what is too small.
+/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop
+ * nests are the plain form: other dtypes, arrays of 2^31 elements and what is too small.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product; rows x columns, summed over:
- *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
- *   data gradient   w [C/g, taps of channels of y]   gy [taps of channels, pixels of x]      -> gx   a product for each remainder by the stride
- *   weight gradient gy [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over blocks, joined in order
- * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16 bytes at a time from arrays whose channels are
- * neighbours: those that lie so are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
- * element. A window of one element without padding and stride is a plain product of planes.
- * One channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the window.
- * Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed convolution). */
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product;
+ * rows x columns, summed over: forward         w [O/g, taps of channels]        x [taps of
+ * channels, pixels of y]       -> y data gradient   w [C/g, taps of channels of y]   gy [taps of
+ * channels, pixels of x]      -> gx   a product for each remainder by the stride weight gradient gy
+ * [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over
+ * blocks, joined in order The side that slides is gathered (gemm_gather.c): no matrix of windows is
+ * made. Halves come 16 bytes at a time from arrays whose channels are neighbours: those that lie so
+ * are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few
+ * channels element by element. A window of one element without padding and stride is a plain
+ * product of planes. One channel to a group (depthwise) is no product (conv_direct.c), nor are few:
+ * loops.c unrolls the window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin
+ * 2016 (transposed convolution). */
 #include "../dync.in.h"
 #include "gemm.h"
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 /* pre: makes it; or NULL */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;
+typedef struct dync__cuv_array {
+    int32_t id;
+    int64_t shape[4], stride[4], offset;
+    dync__gm_pre *pre;
+} dync__cuv_array;
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
-    int64_t s[2], p[2], d[2], groups, gc, go;   /* gc, go: channels of a group in x and y */
+    int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
     dync__cuv_array x, w, y;
-    int dtype, out;                          /* out: the operand that is written */
-    bool halves, by_image;                   /* by_image: the images are batches of the product */
+    int dtype, out;        /* out: the operand that is written */
+    bool halves, by_image; /* by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
 
 static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
-static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
+static bool dync__cuv_small(const dync__operand *o)
+{
+    return (double)dync__layout_span(&o->lay) < 1073741824.0;
+}
 
 static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
-    int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
+    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input),
+         weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    int at[3] = {0, 1, call->n - 1}; /* operands that x, w and y are */
     memset(v, 0, sizeof *v);
     v->code = code;
     v->call = call;
@@ -61,15 +72,18 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->gc = v->w.shape[1];
     v->go = v->w.shape[0] / v->groups;
     int64_t plane = v->y.shape[2] * v->y.shape[3];
-    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0;
+    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 &&
+                  v->p[0] + v->p[1] == 0;
     v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
-static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all)
+/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on
+ * boundaries, it is as good. */
+static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order,
+                                int64_t *to, int64_t *all)
 {
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
     bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
@@ -82,7 +96,8 @@ static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, co
     return well;
 }
 
-/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in memory of strides `to`. False: one is of several dims. */
+/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in
+ * memory of strides `to`. False: one is of several dims. */
 static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
 {
     int64_t all = 1, made = 1;
@@ -97,7 +112,9 @@ static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dy
     for (int i = 0; i < l->n; i++) {
         int is = -1;
         for (int d = 0; d < 4; d++)
-            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 && l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d]) is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
+            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 &&
+                l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d])
+                is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
         if (is < 0 || l->place[i] >= a->stride[is] * a->shape[is]) return false;
         l->sum[i] = l->place[i] / a->stride[is] * to[is];
     }
@@ -118,12 +135,14 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
         if (in.access >= 0) {
             const dync__access *from = &pre->k->access.at[in.access];
             bool store = i == pre->store;
-            for (int d = 0; d < l.n; d++) stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
+            for (int d = 0; d < l.n; d++)
+                stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
             in.access = dync__kernel_access(k, store ? 0 : from->offset, stride);
         }
         if (in.buf >= 0) {
             const dync__buf *b = &pre->k->buf.at[in.buf];
-            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype, i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
+            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype,
+                                      i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
         }
         if (!dync__avec_push(&v->code->arena, &k->inst, in)) return false;
     }
@@ -131,7 +150,8 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
     if (!dync__cuda_add_loop(v->code, k)) return false;
     for (int i = 0; part < v->code->part.n && i < k->buf.n; i++) {
         int32_t id = k->buf.at[i].id;
-        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP && v->end->host[id - v->call->n];
+        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP &&
+                                         v->end->host[id - v->call->n];
     }
     return true;
 }
@@ -156,24 +176,31 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
         a->pre = NULL;
         return true;
     }
-    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
+    dync__kernel *k = temp < 0 ? NULL
+                               : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
     if (!k) return dync__fail_memory(0), false;
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
-    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, stride));
-    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
-    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
+    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, offset, stride));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), value);
+    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp)
+                      : dync__cuda_add_loop(v->code, k);
 }
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
+static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y,
+                            int64_t x)
 {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
 
-/* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
-static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
+/* Digits of channels and taps, in the order in which they are summed up: channels last where they
+ * are neighbours. */
+static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels,
+                             dync__gm_digit down, dync__gm_digit right)
 {
     if (!last) g->digit[part][g->n[part]++] = channels;
     g->digit[part][g->n[part]++] = down;
@@ -190,16 +217,21 @@ static void dync__cuv_merge(dync__gm_gather *g)
         for (int i = 0; i < g->n[part]; i++) {
             if (at[i].extent == 1 && g->n[part] > 1 && (n > 0 || i + 1 < g->n[part])) continue;
             dync__gm_digit *before = n > 0 ? &at[n - 1] : NULL;
-            if (before && before->by == at[i].extent * at[i].by && before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
-                *before = (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
-            else at[n++] = at[i];
+            if (before && before->by == at[i].extent * at[i].by &&
+                before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
+                *before =
+                    (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
+            else
+                at[n++] = at[i];
         }
         g->n[part] = n;
     }
 }
 
-/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
-static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
+/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds
+ * everything is inside. */
+static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a,
+                           const dync__gm_gather *as, bool bounds, int64_t offset)
 {
     dync__gm_side *side = &g->side[s];
     dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
@@ -211,7 +243,8 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
         own->h = own->w = 1;
         own->y = own->x = 0;
         for (int part = 0; part < 2; part++)
-            for (int i = 0; i < own->n[part]; i++) own->digit[part][i].y = own->digit[part][i].x = 0;
+            for (int i = 0; i < own->n[part]; i++)
+                own->digit[part][i].y = own->digit[part][i].x = 0;
     }
     dync__cuv_merge(own);
     if (!bounds && own->n[0] == 1 && own->n[1] == 1) {
@@ -225,9 +258,12 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
     for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
-        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
+        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 &&
+                    own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)
-            for (int i = 0; i < own->n[q]; i++) fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 || own->digit[q][i].by % per == 0;
+            for (int i = 0; i < own->n[q]; i++)
+                fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 ||
+                        own->digit[q][i].by % per == 0;
         for (int d = 0; d < g->n_batch; d++) fits &= g->batch[d] == 1 || side->batch[d] % per == 0;
         if (fits) own->how = part ? DYNC__GM_ALONG : DYNC__GM_ACROSS;
     }
@@ -255,8 +291,10 @@ static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k
     return g;
 }
 
-/* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
-static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
+/* Where the sums go: loops in the order of the product's results, strides of what is written, of
+ * the bias or NULL. */
+static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent,
+                                 const int64_t *stride, int64_t offset, const int64_t *bias)
 {
     int64_t linear[8], next = 1;
     const dync__operand *out = &v->call->operand[v->out];
@@ -267,26 +305,31 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
         next *= extent[d];
     }
     dync__lb b = {.k = e, .section = 1, .origin = v->call->row->name};
-    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    for (int s = 0; s < 2; s++)
+        g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
     int sum = dync__gm_sums(g, &b, linear);
     if (bias) sum = dync__gm_biased(g, &b, &v->call->operand[2], bias, sum);
-    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
+    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(e, offset, stride), sum);
     g->end = e;
     if (e->failed) return DYNC_ERR_MEMORY;
     return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
 
-/* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
- * planes and images, so that each is of one of them. */
+/* What follows a convolution, in the order of the product: channels, then images and pixels
+ * (by_image: as y lies). Its loops are cut at the ends of planes and images, so that each is of one
+ * of them. */
 static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
 {
     dync__gm_loops l, r;
-    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1], all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
+    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1],
+            all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
     dync__gm_loops_of(&l, v->end->k);
     dync__gm_cut(&l, plane);
     dync__gm_cut(&l, image);
     r.n = 0;
-    for (int part = 0; part < 3; part++)                     /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    for (int part = 0; part < 3;
+         part++) /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
         for (int d = 0; d < l.n; d++) {
             int64_t from = l.place[d], to = from * l.extent[d];
             int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;
@@ -296,35 +339,52 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
             r.extent[r.n] = l.extent[d];
             r.times[r.n] = l.times[d];
             r.place[r.n] = from;
-            r.sum[r.n] = v->by_image || is == 2 ? from : is == 0 ? from / plane * all : from / image * plane;
-            if (is == 0 && v->call->n == 4) bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
+            r.sum[r.n] = v->by_image || is == 2 ? from
+                         : is == 0              ? from / plane * all
+                                                : from / image * plane;
+            if (is == 0 && v->call->n == 4)
+                bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
             r.n++;
         }
-    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
+    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r,
+                             v->call->n == 4 ? bias : NULL);
 }
 
 /* The sums of forward to y, with bias and what follows. */
 static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
 {
-    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    if (v->end->k)
+        return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end)
+                                      : dync__fail_memory(0);
     bool biased = v->call->n == 4;
-    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0],
+            oh = v->y.shape[2], ow = v->y.shape[3];
     const int64_t *ys = v->y.stride;
     if (v->by_image)
-        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow},
+                             (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
                              biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow},
+                         (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
                          biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
 }
 
-/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy by the window turned. */
+/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
+ * by the window turned. */
 static dync_status dync__cuv_direct(dync__cuv *v, bool input)
 {
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
-    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
+    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3],
+                                    v->w.shape[2] * v->w.shape[3]);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go,
+    *w = (dync__gm_window){.kh = v->w.shape[2],
+                           .kw = v->w.shape[3],
+                           .h = from->shape[2],
+                           .w_in = from->shape[3],
+                           .o = to->shape[1],
+                           .oh = to->shape[2],
+                           .per = input ? 1 : v->go,
                            .back = input && v->s[0] * v->s[1] > 1};
     memcpy(w->x, from->stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
@@ -355,7 +415,13 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     const int32_t buf[3] = {v->x.id, v->y.id, v->w.id};
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = v->x.shape[2], .w_in = v->x.shape[3], .o = v->w.shape[0], .oh = v->y.shape[2], .per = v->go};
+    *w = (dync__gm_window){.kh = v->w.shape[2],
+                           .kw = v->w.shape[3],
+                           .h = v->x.shape[2],
+                           .w_in = v->x.shape[3],
+                           .o = v->w.shape[0],
+                           .oh = v->y.shape[2],
+                           .per = v->go};
     memcpy(w->x, v->x.stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
     memcpy(w->s, v->s, sizeof w->s);
@@ -364,17 +430,23 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
     g->window_of = w;
     g->side[0].offset = v->w.offset;
     g->side[1].offset = v->x.offset;
-    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
 }
 
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
     int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
-    if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
+    if (v->gc != 1 || (kind == 3 && v->go > 8) ||
+        v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW ||
+        7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS)
+        return false;
     /* results of a thread: a rectangle by the stride (conv_direct.c) */
     while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;
-    return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
+    return kind != 2 ||
+           (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
 
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
@@ -382,14 +454,17 @@ static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 static dync_status dync__cuv_forward(dync__cuv *v)
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride;
-    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
+            ow = v->y.shape[3], plane = oh * ow;
     bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
-    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
+                 !dync__cuv_pack(v, &v->w, dync__cuv_channels_last)))
+        return DYNC_ERR_MEMORY;
     dync__gm *g = dync__cuv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->gc * xs[1];
-    if (by_image) {                              /* batches: images, then groups */
+    if (by_image) { /* batches: images, then groups */
         g->n_batch = 2;
         g->batches *= g->batch[0] = n;
         g->batch[1] = v->groups;
@@ -399,33 +474,43 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     }
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
     dync__cuv_digit(&a, 0, v->go, ws[0], 0, 0);
-    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0},
+                     (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
     if (!by_image) dync__cuv_digit(&b, 0, n, xs[0], 0, 0);
     dync__cuv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
     dync__cuv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
-    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
-                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0},
+                     (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
     b.y = -v->p[0];
     b.x = -v->p[1];
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) ||
+        !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0))
+        return DYNC_ERR_MEMORY;
     return dync__cuv_finish(v, g);
 }
 
 /* ---- data gradient --------------------------------------------------------------------------- */
 
-/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
-typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
+/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back *
+ * tap of gy. */
+typedef struct dync__cuv_taps {
+    int64_t n, first, step, at, back, places;
+} dync__cuv_taps;
 static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
 {
-    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
+    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis],
+            size = v->x.shape[2 + axis];
     dync__cuv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
     for (int64_t k = 0; k < kernel; k++) {
         if ((r + v->p[axis] - k * d) % s) continue;
-        if (t.first < 0) t.first = k;
-        else if (t.n == 1) t.step = k - t.first;
+        if (t.first < 0)
+            t.first = k;
+        else if (t.n == 1)
+            t.step = k - t.first;
         t.n++;
     }
     if (t.n) t.at = (r + v->p[axis] - t.first * d) / s;
@@ -433,12 +518,14 @@ static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
     return t;
 }
 
-static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
+static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride,
+                                   int64_t offset)
 {
     dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     if (!k) return DYNC_ERR_MEMORY;
-    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, offset, stride),
+    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, offset, stride),
                    dync__lb_f(&b, dync__dtype_info(v->dtype)->compute, 0));
     return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
@@ -447,38 +534,50 @@ static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool la
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
     dync__cuv_taps ty = dync__cuv_taps_of(v, 0, ry), tx = dync__cuv_taps_of(v, 1, rx);
-    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
+    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3],
+            down = v->s[0] * xs[2], right = v->s[1] * xs[3];
     if (ty.places == 0 || tx.places == 0) return DYNC_OK;
     if (ty.n * tx.n == 0)
-        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
+        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places},
+                               (int64_t[]){xs[0], xs[1], down, right}, offset);
     dync__gm *g = dync__cuv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->go * ys[1];
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
     dync__cuv_digit(&a, 0, v->gc, ws[1], 0, 0);
-    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0},
+                     (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0},
+                     (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
     dync__cuv_digit(&b, 0, n, ys[0], 0, 0);
     dync__cuv_digit(&b, 0, ty.places, ys[2], 1, 0);
     dync__cuv_digit(&b, 0, tx.places, ys[3], 0, 1);
-    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
-                    (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0},
+                     (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
+                     (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
     b.y = ty.at;
     b.x = tx.at;
     b.h = v->y.shape[2];
     b.w = v->y.shape[3];
     b.first = b.y * ys[2] + b.x * ys[3];
-    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h && tx.places <= b.w;
-    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
+    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h &&
+                  tx.places <= b.w;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) ||
+        !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0))
+        return DYNC_ERR_MEMORY;
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places},
+                         (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
 }
 
 static dync_status dync__cuv_input(dync__cuv *v)
 {
     static const int by_output[4] = {1, 2, 3, 0};
     bool last = v->halves && v->go % 8 == 0;
-    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
-    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
+    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) ||
+                 !dync__cuv_pack(v, &v->w, by_output)))
+        return DYNC_ERR_MEMORY;
+    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++)
+        DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
     return DYNC_OK;
 }
 
@@ -487,9 +586,12 @@ static dync_status dync__cuv_input(dync__cuv *v)
 static dync_status dync__cuv_weight(dync__cuv *v)
 {
     bool last = v->halves && v->gc % 8 == 0;
-    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
+                 (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last))))
+        return DYNC_ERR_MEMORY;
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
-    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
+            ow = v->y.shape[3];
     dync__gm *g = dync__cuv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ys[1];
@@ -499,8 +601,9 @@ static dync_status dync__cuv_weight(dync__cuv *v)
     dync__cuv_digit(&a, 1, n, ys[0], 0, 0);
     dync__cuv_digit(&a, 1, oh, ys[2], 0, 0);
     dync__cuv_digit(&a, 1, ow, ys[3], 0, 0);
-    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
-                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0},
+                     (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
     dync__cuv_digit(&b, 1, n, xs[0], 0, 0);
     dync__cuv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
     dync__cuv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
@@ -509,38 +612,52 @@ static dync_status dync__cuv_weight(dync__cuv *v)
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) ||
+        !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0))
+        return DYNC_ERR_MEMORY;
     if (last)
-        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
+        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc},
+                             (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset,
+                             NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw},
+                         (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
 }
 
 /* Worth a tile's trouble: several rows and columns, and work. */
 static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
 {
-    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
+    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 &&
+           n < 1 << 30 && k < 1 << 30;
 }
 
-/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same, directly. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same,
+ * directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
-               call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
+    int kind = call->row == dync__kernel_row(DYNC__K_conv2d)               ? 1
+               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)  ? 2
+               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3
+                                                                           : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
     if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;
         return kind + 3;
     }
-    int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
+    int64_t window = v->w.shape[2] * v->w.shape[3],
+            pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3],
+            all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
     /* loops.c unrolls the window */
     if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
-    bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
-              dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
+    bool is = kind == 1   ? dync__cuv_is_product(v->go, pixels, v->gc * window)
+              : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels)
+                          : dync__cuv_is_product(v->gc, all, v->go * window) &&
+                                v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
     return is ? kind : 0;
 }
 
-DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end)
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call,
+                                    const dync__kernel *end)
 {
     dync__cuv v;
     dync__cuda_end e = {.k = end};
@@ -551,8 +668,10 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
     return g && dync__cuv_end_of(&v, g);
 }
 
-/* Does the convolution rather make x or w itself? On the way into the packed array always; else it is made again for every tap and tile. */
-DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s)
+/* Does the convolution rather make x or w itself? On the way into the packed array always; else it
+ * is made again for every tap and tile. */
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call,
+                                         const dync__kernel *k, int s)
 {
     dync__cuv v;
     dync__gm_loops l;
@@ -564,11 +683,14 @@ DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcal
     bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
     if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
     int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
-    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)), units = dync__cuda_unit_of(code->device >> 8)->units;
-    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units, 0, (double)all);
+    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)),
+           units = dync__cuda_unit_of(code->device >> 8)->units;
+    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units,
+                              0, (double)all);
 }
 
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call,
+                                     const dync__cuda_end *end, bool *done)
 {
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
@@ -578,10 +700,14 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     for (int i = 0; i < 2 && kind == 1; i++) {
         if (!end->pre[i]) continue;
         dync__cuv_array *a = i ? &v.w : &v.x;
-        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first))) return dync__fail_memory(0);
+        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first)))
+            return dync__fail_memory(0);
         first += end->pre[i]->buf.n;
     }
     if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
-    return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
+    return kind == 1   ? dync__cuv_forward(&v)
+           : kind == 2 ? dync__cuv_input(&v)
+           : kind == 3 ? dync__cuv_weight(&v)
+                       : DYNC_OK;
 }

@@ -1,12 +1,16 @@
-/* cuda/conv_direct.c: convolutions of one channel to a group (depthwise), which are no products. After gemm_end.c, before gemm.c and conv.c.
+/* cuda/conv_direct.c: convolutions of one channel to a group (depthwise), which are no products.
+ * After gemm_end.c, before gemm.c and conv.c.
  *
- * Forward: a thread computes as many neighbours of a row as are stored at once. For each row of the window it reads every column that one of them needs
- * once: 3 x 3, four neighbours: 18 loads instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the order of the
- * window; what follows is done on them. The data gradient of stride 1 is the same with the window turned.
- * Data gradient of a longer stride: a thread computes a rectangle as high as the stride, and as wide as the stride or a multiple, so that which elements
- * of the window meet which gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results.
- * Weight gradient: a block has a channel, or some of its positions; a thread adds up for every element of the window at once, four positions side by
- * side at a time. Threads are joined by shuffles and shared memory, blocks by a second launch, in a fixed order. */
+ * Forward: a thread computes as many neighbours of a row as are stored at once. For each row of the
+ * window it reads every column that one of them needs once: 3 x 3, four neighbours: 18 loads
+ * instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the
+ * order of the window; what follows is done on them. The data gradient of stride 1 is the same with
+ * the window turned. Data gradient of a longer stride: a thread computes a rectangle as high as the
+ * stride, and as wide as the stride or a multiple, so that which elements of the window meet which
+ * gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results. Weight
+ * gradient: a block has a channel, or some of its positions; a thread adds up for every element of
+ * the window at once, four positions side by side at a time. Threads are joined by shuffles and
+ * shared memory, blocks by a second launch, in a fixed order. */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -20,21 +24,25 @@ static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64
     dync__ptx_line(&g->t.p, "mad.lo.s64 %s, %s, %lld, %s", to, wide, (long long)by, to);
 }
 
-/* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of %channel. */
+/* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of
+ * %channel. */
 static void dync__gmd_begin(dync__gm *g, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
+    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
+                   (long long)(g->side[1].offset * bytes));
     dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
     dync__gmd_add(g, "%X", channel, w->x[1] * bytes);
     dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
     dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
+    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
+                   (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
 }
 
-/* Which results: %lin the first one's number, its row, column, channel and image; addresses of what they see first. */
+/* Which results: %lin the first one's number, its row, column, channel and image; addresses of what
+ * they see first. */
 static void dync__gmd_place(dync__gm *g, int vec)
 {
     const dync__gm_window *w = g->window_of;
@@ -51,8 +59,10 @@ static void dync__gmd_place(dync__gm *g, int vec)
     dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
     dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
     dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0], (long long)-w->p[0]);
-    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
+    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
+                   (long long)-w->p[0]);
+    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
+                   (long long)-w->p[1]);
     dync__gmd_begin(g, "%from");
 }
 
@@ -61,7 +71,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
 {
     const dync__gm_window *w = g->window_of;
     dync__ptx *p = &g->t.p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     char at[64], guard[40], name[24];
     dync__tile_note(&g->t, "row %lld of the window", (long long)ky);
@@ -72,7 +83,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
         dync__format(name, sizeof name, "%%x%lld_%lld", (long long)ky, (long long)j);
         dync__ptx_reg(p, type, name);
-        dync__format(at, sizeof at, "%%X+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+        dync__format(at, sizeof at, "%%X+%lld",
+                     (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
         dync__format(guard, sizeof guard, "@%%in ");
         dync__tile_load(&g->t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
@@ -83,7 +95,8 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * bytes));
         dync__tile_load(&g->t, g->dtype, name, at, "");
         for (int v = 0; v < vec; v++)
-            dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v, (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
+            dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v,
+                           (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
     }
 }
 
@@ -115,31 +128,36 @@ static void dync__gmd_forward(dync__gm *g)
     for (int64_t ky = 0; ky < w->kh; ky++) dync__gmd_row(g, vec, ky, seen, columns);
     dync__tile_piece(t, "%lin", g->given, value);
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                     DYNC__GMD_THREADS);
 }
 
 /* ---- data gradient of a stride --------------------------------------------------------------- */
 
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
-    int wide;                            /* columns of a thread's rectangle */
-    int64_t low[2], n[2];                /* of the gradients that it sees: the first, counted from its own, and how many */
-    bool loaded[64];                     /* elements of the window */
+    int wide; /* columns of a thread's rectangle */
+    int64_t low[2],
+        n[2]; /* of the gradients that it sees: the first, counted from its own, and how many */
+    bool loaded[64]; /* elements of the window */
 } dync__gmd_back;
 
-/* The gradient that element k of the window, in dim i, meets in row or column `at` of the rectangle, counted from low; -1 none. */
+/* The gradient that element k of the window, in dim i, meets in row or column `at` of the
+ * rectangle, counted from low; -1 none. */
 static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64_t k)
 {
     int64_t place = at + b->w->p[i] - k * b->w->d[i];
     return place % b->w->s[i] ? -1 : place / b->w->s[i] - b->low[i];
 }
 
-/* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of threads. */
+/* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of
+ * threads. */
 static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 {
     const dync__gm_window *w = b->w;
     dync__tile *t = &g->t;
-    int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
+    int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0],
+            all = g->m / w->oh * rows * columns;
     dync__ptx_reg(&t->p, "pred", "%out");
     dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
@@ -158,7 +176,8 @@ static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 }
 
 /* acc += gradient (y, x) * the element of the window, which is loaded when it is first met */
-static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc, int64_t y, int64_t x)
+static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc,
+                               int64_t y, int64_t x)
 {
     const dync__gm_window *w = b->w;
     const char *type = dync__ptx_type(g->compute);
@@ -166,11 +185,14 @@ static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64
     dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
     if (!b->loaded[ky * w->kw + kx]) {
         dync__ptx_reg(&g->t.p, type, name);
-        dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
+        dync__format(
+            at, sizeof at, "%%W+%lld",
+            (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
         dync__tile_load(&g->t, g->dtype, name, at, "");
         b->loaded[ky * w->kw + kx] = true;
     }
-    dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y, (long long)x, name, acc);
+    dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y,
+                   (long long)x, name, acc);
 }
 
 /* Row y of the gradients: what of it is met is loaded, then multiplied. */
@@ -178,7 +200,8 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
 {
     const dync__gm_window *w = b->w;
     dync__ptx *p = &g->t.p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     bool loaded[DYNC__GMD_COLUMNS] = {false};
     char name[32], at[40];
@@ -195,7 +218,8 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
                         dync__format(name, sizeof name, "%%x%lld_%lld", (long long)y, (long long)x);
                         dync__ptx_reg(p, type, name);
                         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)x);
-                        dync__format(at, sizeof at, "%%X+%lld", (long long)((y * w->x[2] + x * w->x[3]) * bytes));
+                        dync__format(at, sizeof at, "%%X+%lld",
+                                     (long long)((y * w->x[2] + x * w->x[3]) * bytes));
                         dync__tile_load(&g->t, g->dtype, name, at, "@%in ");
                         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
                         loaded[x] = true;
@@ -213,7 +237,8 @@ static void dync__gmd_backward(dync__gm *g)
     char value[8][24], name[32];
     for (b.wide = vec; b.wide % w->s[1];) b.wide += vec;
     for (int i = 0; i < 2; i++) {
-        int64_t last = i ? w->kw - 1 : w->kh - 1, lowest = w->p[i] - last * w->d[i], most = (i ? b.wide : w->s[0]) - 1 + w->p[i];
+        int64_t last = i ? w->kw - 1 : w->kh - 1, lowest = w->p[i] - last * w->d[i],
+                most = (i ? b.wide : w->s[0]) - 1 + w->p[i];
         b.low[i] = lowest >= 0 ? lowest / w->s[i] : -((w->s[i] - 1 - lowest) / w->s[i]);
         b.n[i] = most / w->s[i] - b.low[i] + 1;
     }
@@ -223,10 +248,12 @@ static void dync__gmd_backward(dync__gm *g)
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
-    for (int a = 0; a < w->s[0] * b.wide; a++) dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, a);
+    for (int a = 0; a < w->s[0] * b.wide; a++)
+        dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, a);
     for (int64_t x = 0; x < b.n[1]; x++) {
         dync__ptx_line(&t->p, "add.s32 %%row, %%ix, %lld", (long long)x);
-        dync__ptx_line(&t->p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)x, (long long)w->w_in);
+        dync__ptx_line(&t->p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)x,
+                       (long long)w->w_in);
     }
     for (int64_t y = 0; y < b.n[0]; y++) dync__gmd_back_row(g, &b, y);
     dync__tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
@@ -242,18 +269,22 @@ static void dync__gmd_backward(dync__gm *g)
             dync__format(name, sizeof name, "%%lin%d_%d", r, q);
             dync__tile_set(t, "u32", name, "add", "%%line, %d", r);
             dync__ptx_line(&t->p, "mad.lo.u32 %s, %s, %lld, %%row", name, name, (long long)g->n);
-            for (int v = 0; v < vec; v++) dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
+            for (int v = 0; v < vec; v++)
+                dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
             dync__tile_piece(t, name, g->given, value);
             dync__tile_label(t, "PAST%d_%d", r, q);
         }
     dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                     DYNC__GMD_THREADS);
 }
 
 DYNC__FN void dync__gm_direct(dync__gm *g)
 {
-    if (g->window_of->back) dync__gmd_backward(g);
-    else dync__gmd_forward(g);
+    if (g->window_of->back)
+        dync__gmd_backward(g);
+    else
+        dync__gmd_forward(g);
 }
 
 /* ---- weight gradient ------------------------------------------------------------------------- */
@@ -266,8 +297,10 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, columns = (DYNC__GMD_SIDE - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
+    const char *type = dync__ptx_type(g->compute),
+               *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes,
+            columns = (DYNC__GMD_SIDE - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
     bool seen[DYNC__GMD_COLUMNS] = {false};
     char at[48], guard[24], name[24];
     static const char *const s32[] = {"%ox", "%oy", "%image", "%iy", "%ix", "%row"};
@@ -321,14 +354,16 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
             if (!seen[j]) continue;
             dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
             dync__format(name, sizeof name, "%%v%lld", (long long)j);
-            dync__format(at, sizeof at, "%%x+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+            dync__format(at, sizeof at, "%%x+%lld",
+                         (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
             dync__tile_load(t, g->dtype, name, at, "@%in ");
             dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
         }
         for (int64_t kx = 0; kx < w->kw; kx++)
             for (int v = 0; v < DYNC__GMD_SIDE; v++) {
                 long long acc = (long long)(ky * w->kw + kx);
-                dync__ptx_line(p, "fma.rn.%s %%acc%lld, %%v%lld, %%g%d, %%acc%lld", type, acc, (long long)(v * w->s[1] + kx * w->d[1]), v, acc);
+                dync__ptx_line(p, "fma.rn.%s %%acc%lld, %%v%lld, %%g%d, %%acc%lld", type, acc,
+                               (long long)(v * w->s[1] + kx * w->d[1]), v, acc);
             }
     }
     dync__ptx_line(p, "add.s32 %%item, %%item, %d", DYNC__GMD_THREADS);
@@ -351,13 +386,15 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
     for (int distance = 16; distance > 0; distance /= 2) {
         dync__ptx_line(p, wide ? "mov.b64 {%%low, %%high}, %s" : "mov.b32 %%low, %s", name);
         dync__ptx_line(p, "shfl.sync.bfly.b32 %%low, %%low, %d, 31, 0xffffffff", distance);
-        if (wide) dync__ptx_line(p, "shfl.sync.bfly.b32 %%high, %%high, %d, 31, 0xffffffff", distance);
+        if (wide)
+            dync__ptx_line(p, "shfl.sync.bfly.b32 %%high, %%high, %d, 31, 0xffffffff", distance);
         dync__ptx_line(p, wide ? "mov.b64 %%other, {%%low, %%high}" : "mov.b32 %%other, %%low");
         dync__ptx_line(p, "add.rn.%s %s, %s, %%other", dync__ptx_type(g->compute), name, name);
     }
 }
 
-/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave. */
+/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave.
+ */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
     dync__tile *t = &g->t;
@@ -373,7 +410,7 @@ static void dync__gmd_weight_join(dync__gm *g, int taps)
     for (int q = 0; q < taps; q++) {
         dync__format(name, sizeof name, "%%acc%d", q);
         dync__gmd_warp_sum(g, name);
-    dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
+        dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
     }
     dync__tile_barrier(t);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%thr, %d", taps);
@@ -401,15 +438,19 @@ static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *chann
     dync__tile_store(t, g->dtype, "%to", "%sum", "");
 }
 
-DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf)
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images,
+                                     int64_t y_offset, const int64_t *ys, const int32_t *buf)
 {
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int taps = (int)(w->kh * w->kw), bytes = dync__dtype_info(g->compute)->bytes;
-    int64_t of = dync__dtype_info(g->dtype)->bytes, groups = (g->n + DYNC__GMD_SIDE - 1) / DYNC__GMD_SIDE, items = images * w->oh * groups;
-    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
-    int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1), chunk = (items + parts - 1) / parts;
+    int64_t of = dync__dtype_info(g->dtype)->bytes,
+            groups = (g->n + DYNC__GMD_SIDE - 1) / DYNC__GMD_SIDE, items = images * w->oh * groups;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units,
+            most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
+    int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1),
+            chunk = (items + parts - 1) / parts;
     dync__tile_begin(t, 3);
     dync__ptx_reg(p, "pred", "%out");
     dync__tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
@@ -455,7 +496,8 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     for (int64_t k = 0; k < parts; k += 32) {
         dync__ptx_line(p, "mov.b%d %%other, 0", 8 * bytes);
         dync__ptx_line(p, "setp.lt.u32 %%out, %%lane, %lld", (long long)(parts - k));
-        dync__ptx_line(p, "@%%out ld.global.%s %%other, [%%x+%lld]", dync__ptx_type(g->compute), (long long)(k * bytes));
+        dync__ptx_line(p, "@%%out ld.global.%s %%other, [%%x+%lld]", dync__ptx_type(g->compute),
+                       (long long)(k * bytes));
         dync__ptx_line(p, "add.rn.%s %%sum, %%sum, %%other", dync__ptx_type(g->compute));
     }
     dync__gmd_warp_sum(g, "%sum");
@@ -464,6 +506,7 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     dync__tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
     dync__tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
     dync__gmd_weight_put(g, "%tap", "%channel");
-    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1, DYNC__GMD_THREADS);
+    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1,
+                     DYNC__GMD_THREADS);
     return dync__tile_end(t, code, buf);
 }

@@ -1,7 +1,8 @@
 /* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
  *
- * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
- * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
+ * The devices are asked for once, at the first call; a machine without one is no error until a
+ * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
+ * stream of each device, the graph it records. */
 #include "../dync.in.h"
 #include "cuda.h"
 
@@ -10,7 +11,12 @@ DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
 int dync__cuda_tf32;
 #endif
-static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
+static struct {
+    dync__mutex lock;
+    int ready, count;
+    char reason[256];
+    dync__cuda_unit unit[DYNC__CUDA_DEVICES];
+} dync__cuda;
 
 static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
 {
@@ -31,19 +37,27 @@ static void dync__cuda_ask(void)
         char words[200];
         int driver = dync__cuda_driver();
         dync__cuda_words(words, sizeof words, e);
-        if (e != DYNC__CU_OLD_DRIVER) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
-        else if (driver == 0) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: no NVIDIA driver is installed", words);
-        else dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: the driver is one of CUDA %d.%d", words, driver / 1000, driver % 1000 / 10);
+        if (e != DYNC__CU_OLD_DRIVER)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
+        else if (driver == 0)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: no NVIDIA driver is installed", words);
+        else
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: the driver is one of CUDA %d.%d", words, driver / 1000,
+                         driver % 1000 / 10);
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
-        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is "
-                                                                  "detected");
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                     "no CUDA-capable device is "
+                     "detected");
     }
     n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
     for (int i = 0; i < n; i++) {
         dync__cuda_unit *u = &dync__cuda.unit[i];
-        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1) u->units = 1;
+        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1)
+            u->units = 1;
         if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
         if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
     }
@@ -60,25 +74,38 @@ DYNC__FN int dync__cuda_count(void)
     return dync__cuda.count;
 }
 
-DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index)
+{
+    return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0];
+}
 
 DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
 
 DYNC__FN dync_status dync__cuda_known(int device)
 {
     int index = device >> 8, n = dync__cuda_count();
-    if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
+    if (n == 0)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index,
+                          dync__cuda.reason);
     if (index < 0 || index >= n)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: invalid device ordinal, there %s %d", index, n == 1 ? "is" : "are", n);
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "device cuda:%d is not available: invalid device ordinal, there %s %d",
+                          index, n == 1 ? "is" : "are", n);
     if (dync__cuda.unit[index].major < 8)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
-                          dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
+        return dync__fail(
+            DYNC_ERR_DEVICE,
+            "device cuda:%d is not available: compute capability 8.0 or later is needed, it has "
+            "%d.%d",
+            index, dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
 }
 
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
 {
-    union { void *object; dync__cuda_function function; } it = {NULL};
+    union {
+        void *object;
+        dync__cuda_function function;
+    } it = {NULL};
 #if defined(DYNC__CUDA_HEADER)
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #else
@@ -101,7 +128,10 @@ DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
     const char *c = target + 3;
     for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
     if (only && strcmp(only, target) != 0 && number > 80) return false;
-    if (version > (driver >= 13000 ? driver / 1000 * 10 - 40 + minor : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)] : 70)) return false;
+    if (version > (driver >= 13000   ? driver / 1000 * 10 - 40 + minor
+                   : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)]
+                                     : 70))
+        return false;
     return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
 }
 
@@ -111,7 +141,8 @@ DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
     if (e == 0) return DYNC_OK;
     (void)cudaGetLastError();
     dync__cuda_words(words, sizeof words, e);
-    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
+    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE,
+                      "CUDA error: %s: %s", what, words);
 }
 
 DYNC__FN dync_status dync__cuda_enter(int device)
@@ -125,6 +156,7 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device)
     int index = device >> 8;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (r && r->device == device) return r->stream;
-    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index] : NULL;
+    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index]
+                                                                   : NULL;
     return s ? s->stream : NULL;
 }

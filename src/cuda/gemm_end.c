@@ -1,21 +1,28 @@
-/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a row, or partial sums and the launch that joins
- * them. After gemm_mma.c and gemm_simt.c, before gemm.c. */
+/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a
+ * row, or partial sums and the launch that joins them. After gemm_mma.c and gemm_simt.c, before
+ * gemm.c. */
 #include "../dync.in.h"
 #include "gemm.h"
 
-DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24])
+DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n,
+                                 char value[][24])
 {
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute);
     int per = 16 / g->acc_bytes;
-    for (int i = 0; i < n; i++) dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
+    for (int i = 0; i < n; i++)
+        dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
     for (int i = 0; i < n; i += per) {
         int count = DYNC__MIN(n - i, per);
         char list[120];
         int at = dync__format(list, sizeof list, "%s%s", count > 1 ? "{" : "", value[i]);
-        for (int k = 1; k < count; k++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
-        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space, count == 4 ? ".v4" : count == 2 ? ".v2" : "", g->acc_bytes * 8, list, count > 1 ? "}" : "", address,
-                       i * g->acc_bytes);
+        for (int k = 1; k < count; k++)
+            at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
+        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space,
+                       count == 4   ? ".v4"
+                       : count == 2 ? ".v2"
+                                    : "",
+                       g->acc_bytes * 8, list, count > 1 ? "}" : "", address, i * g->acc_bytes);
     }
 }
 
@@ -49,10 +56,12 @@ DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, 
 static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
 {
     dync__ptx_reg(&g->t.p, "b64", to);
-    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
+    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to,
+                   linear);
 }
 
-DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24])
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n,
+                              char value[][24])
 {
     dync__ptx *p = &g->t.p;
     char lin[24], at[24], list[120];
@@ -65,12 +74,18 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
     }
     int length = dync__format(list, sizeof list, "%s", value[0]);
     const char *part = dync__ptx_temp(p, "b64");
-    for (int i = 1; i < n; i++) length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
+    for (int i = 1; i < n; i++)
+        length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
     dync__gm_wide_index(g, at, lin);
     dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part,
+                   (long long)(g->batches * g->m * g->n), at);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
-    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", n == 4 ? ".v4" : n == 2 ? ".v2" : "", g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
+    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s",
+                   n == 4   ? ".v4"
+                   : n == 2 ? ".v2"
+                            : "",
+                   g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
 }
 
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
@@ -81,7 +96,8 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     char name[6][24], value[8][24];
     static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
     for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
-    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4], *in = name[5];
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
+               *in = name[5];
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
@@ -95,7 +111,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
-    if (rows * groups % g->tile.threads) {                   /* the last turn is not for all */
+    if (rows * groups % g->tile.threads) { /* the last turn is not for all */
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
     } else {
@@ -143,7 +159,9 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__tile_label(t, "NEXT");
     dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
     dync__gm_read_sums(g, "global", "%at", vec, part);
-    for (int i = 0; i < vec; i++) dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i], part[i]);
+    for (int i = 0; i < vec; i++)
+        dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i],
+                       part[i]);
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra NEXT");

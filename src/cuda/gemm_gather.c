@@ -1,16 +1,20 @@
-/* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over the digits of its line's number and of its
- * depth's, and elements whose row or column lies outside of the picture are zeros (implicit im2col). After gemm_load.c, before gemm_mma.c.
+/* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over
+ * the digits of its line's number and of its depth's, and elements whose row or column lies outside
+ * of the picture are zeros (implicit im2col). After gemm_load.c, before gemm_mma.c.
  *
- * What belongs to lines is computed once, before the loop over the depth; a stage adds what belongs to its depths: three additions, two
- * comparisons and the copy for each. 16 bytes at a time where neighbours lie inside or outside together (channels last), as lines of depth or
- * as depths of lines; else element by element. Lines and depths that do not exist have a row far outside.
+ * What belongs to lines is computed once, before the loop over the depth; a stage adds what belongs
+ * to its depths: three additions, two comparisons and the copy for each. 16 bytes at a time where
+ * neighbours lie inside or outside together (channels last), as lines of depth or as depths of
+ * lines; else element by element. Lines and depths that do not exist have a row far outside.
  * Source: Chetlur et al. 2014 (cuDNN: convolution as a product whose matrix is never made). */
 #include "../dync.in.h"
 #include "gemm.h"
 
 enum { DYNC__GMG_OUTSIDE = -0x40000000 };
 /* s32 registers: elements, row, column */
-typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;
+typedef struct dync__gmg {
+    char off[32], y[32], x[32];
+} dync__gmg;
 
 /* Registers of this name, or fresh ones. */
 static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
@@ -18,15 +22,19 @@ static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number)
     dync__gmg r;
     char *const part[3] = {r.off, r.y, r.x};
     for (int i = 0; i < 3; i++) {
-        if (name) dync__format(part[i], sizeof r.off, "%s%d_%c", name, number, "oyx"[i]);
-        else dync__format(part[i], sizeof r.off, "%s", dync__ptx_temp(&g->t.p, "s32"));
+        if (name)
+            dync__format(part[i], sizeof r.off, "%s%d_%c", name, number, "oyx"[i]);
+        else
+            dync__format(part[i], sizeof r.off, "%s", dync__ptx_temp(&g->t.p, "s32"));
         if (name) dync__ptx_reg(&g->t.p, "s32", part[i]);
     }
     return r;
 }
 
-/* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not in < left (b32 registers, signed). */
-static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in, const char *left, const char *name, int number)
+/* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not
+ * in < left (b32 registers, signed). */
+static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in,
+                                  const char *left, const char *name, int number)
 {
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
@@ -44,12 +52,16 @@ static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *line
             dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "u32"));
             dync__format(next, sizeof next, "%s", dync__ptx_temp(p, "u32"));
             dync__ptx_line(p, "div.u32 %s, %s, %lld", next, rest, (long long)at->extent);
-            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", here, next, (long long)-at->extent, rest);
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", here, next, (long long)-at->extent,
+                           rest);
             dync__format(rest, sizeof rest, "%s", next);
         }
-        if (at->by) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.off, here, (long long)at->by, r.off);
-        if (at->y) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.y, here, (long long)at->y, r.y);
-        if (at->x) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.x, here, (long long)at->x, r.x);
+        if (at->by)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.off, here, (long long)at->by, r.off);
+        if (at->y)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.y, here, (long long)at->y, r.y);
+        if (at->x)
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.x, here, (long long)at->x, r.x);
     }
     const char *is = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, in, left);
@@ -79,12 +91,15 @@ static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k)
     return dync__gmg_digits(g, s, 1, all, in, "%kleft", NULL, 0);
 }
 
-/* The element at the digits of a line (number) and a depth: its address (b64), and whether it is inside (predicate). */
-static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at, char *inside)
+/* The element at the digits of a line (number) and a depth: its address (b64), and whether it is
+ * inside (predicate). */
+static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at,
+                           char *inside)
 {
     const dync__gm_gather *v = g->side[s].gather;
     dync__ptx *p = &g->t.p;
-    const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"), *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
+    const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"),
+               *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
     dync__format(at, 32, "%s", dync__ptx_temp(p, "b64"));
     dync__format(inside, 32, "%s", dync__ptx_temp(p, "pred"));
     dync__ptx_line(p, "add.s32 %s, %s%d_y, %s", y, name, number, depth->y);
@@ -104,7 +119,8 @@ static const char *dync__gmg_index(dync__gm *g, int s, const char *at)
     return to;
 }
 
-static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside)
+static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at,
+                           const char *inside)
 {
     char size[32];
     if (g->side[s].pre) {
@@ -119,7 +135,8 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
 
 /* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
 
-/* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
+/* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's
+ * chunk lies, %gc_ its chunk, %gr_ its row. */
 static void dync__gmg_thread(dync__gm *g, int s)
 {
     char name[3][8];
@@ -144,8 +161,10 @@ DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines)
     for (int i = 0; i < (across ? lines * bytes / 128 : lines * 8 / g->tile.threads); i++) {
         char line[32];
         dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
-        if (across) dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %%gc_%d, %d, %d", line, s, per, i * 8 * per);
-        else dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", line, s, i * g->tile.threads / 8);
+        if (across)
+            dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %%gc_%d, %d, %d", line, s, per, i * 8 * per);
+        else
+            dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", line, s, i * g->tile.threads / 8);
         dync__gmg_line(g, s, line, i);
     }
 }
@@ -171,7 +190,8 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
         }
         for (int w = 0; w < (across ? lines * bytes / 128 : 1); w++) {
             dync__gmg_meet(g, s, across ? w : j, &depth, at, inside);
-            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
+            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at,
+                           inside);
         }
     }
 }
@@ -185,7 +205,8 @@ static bool dync__gmg_is_along(const dync__gm *g, int s)
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
 
-/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
+/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take
+ * neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
 {
     dync__ptx *p = &g->t.p;
@@ -252,7 +273,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
 }
 
-/* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of several lines; else line i % lines of several. */
+/* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of
+ * several lines; else line i % lines of several. */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
 {
     bool along = dync__gmg_is_along(g, s);
@@ -261,8 +283,11 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
     dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
     for (int i = 0; i < (along ? lines / step : 1); i++) {
-        if (i) dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", line, line, step);
-        else dync__ptx_line(&g->t.p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+        if (i)
+            dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", line, line, step);
+        else
+            dync__ptx_line(&g->t.p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line,
+                           along ? g->depth : lines);
         dync__gmg_line(g, s, line, i);
     }
 }
@@ -276,7 +301,8 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
     dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
-    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line,
+                   along ? g->depth : lines);
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
@@ -286,6 +312,7 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
         if (i == 0 || !along) depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, along ? i : 0, &depth, at, inside);
-        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
+        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at,
+                       inside);
     }
 }

@@ -1,18 +1,21 @@
-/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared memory, the ring of stages. After tile.c. */
+/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared
+ * memory, the ring of stages. After tile.c. */
 #include "../dync.in.h"
 #include "gemm.h"
 
 static const char *const dync__gm_base[2] = {"%A", "%B"};
 
 /* to = from / by, rest = from % by, by a constant. */
-static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from, int64_t by)
+static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
+                            int64_t by)
 {
     dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
     dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
 }
 
-/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of tiles, column by column: blocks that run at the
- * same time share what they read of both sides in the second cache. */
+/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
+ * tiles, column by column: blocks that run at the same time share what they read of both sides in
+ * the second cache. */
 DYNC__FN void dync__gm_place(dync__gm *g)
 {
     enum { BAND = 8 };
@@ -38,12 +41,17 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
         char rest[24] = "%batch";
         int64_t bytes = dync__gm_unit(g, s);
-        if (side->pre) dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
-        else dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
+        if (side->pre)
+            dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+        else
+            dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
+                           (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->line * bytes), base);
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->step * bytes), base);
         for (int d = g->n_batch - 1; d >= 0; d--) {
             char next[24], here[24];
             dync__format(next, sizeof next, "%%%s%d", s ? "bb" : "ab", d);
@@ -51,7 +59,8 @@ DYNC__FN void dync__gm_place(dync__gm *g)
             dync__gm_divide(g, next, here, rest, g->batch[d]);
             if (side->batch[d]) {
                 dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, here);
-                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->batch[d] * bytes), base);
+                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                               (long long)(side->batch[d] * bytes), base);
             }
             dync__format(rest, sizeof rest, "%s", next);
         }
@@ -66,13 +75,17 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
     const char *over = dync__ptx_temp(&g->t.p, "pred");
     int end = g->tile.stages * g->stage_bytes;
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
-    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub", "%s, %d", stage, end);
+    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
+                   "%s, %d", stage, end);
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
-    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
+    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
+                   strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
 }
 
-/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. Sides with something to be
- * done to them are loaded into registers before the computation, and stored behind it: everyone else meets them a barrier later at the earliest. */
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after
+ * everyone has read it. Sides with something to be done to them are loaded into registers before
+ * the computation, and stored behind it: everyone else meets them a barrier later at the earliest.
+ */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
     dync__tile *t = &g->t;
@@ -86,7 +99,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__tile_set(t, "s32", "%todo", "mov", "%%klen");
     dync__ptx_reg(&t->p, "pred", "%none");
     dync__ptx_reg(&t->p, "pred", "%again");
-    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages are under way nothing is computed. */
+    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
+     * are under way nothing is computed. */
     dync__tile_set(t, "s32", "%turn", "mov", "%d", -ahead);
     dync__tile_label(t, "STAGE");
     dync__tile_wait(t, ahead - 1);
@@ -118,8 +132,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
 
-/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth is dense, else neighbouring lines. Loads of
- * several words go before their stores. */
+/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth
+ * is dense, else neighbouring lines. Loads of several words go before their stores. */
 DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
 {
     enum { WORDS = 4 };
@@ -149,7 +163,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
             dync__ptx_line(p, "and.b32 %s, %s, %d", line, q, lines - 1);
             dync__ptx_line(p, "shr.u32 %s, %s, %d", k, q, log_lines);
         }
-        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"), *wide = dync__ptx_temp(p, "b64");
+        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"),
+                   *wide = dync__ptx_temp(p, "b64");
         dync__ptx_line(p, "shr.u32 %s, %s, 2", x, k);
         dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, line);
         dync__ptx_line(p, "and.b32 %s, %s, 7", x, x);
@@ -160,9 +175,11 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", in_line, line, left);
         dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", k, k, per);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes),
+                       dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes),
+                       at);
         /* 4 bytes are what cp.async takes, from anywhere */
         if (per == 1) {
             const char *there = dync__ptx_temp(p, "pred");
@@ -173,18 +190,23 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         }
         for (int e = 0; e < per; e++) {
             const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
-            dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__format(half[e], sizeof half[e], "%s",
+                         dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
             dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8",
+                           half[e], at, (long long)(e * side->step * bytes));
         }
         if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
         for (int e = 0; e < 4 && per == 4; e++)
-            if (e) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
-            else dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
+            if (e)
+                dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
+            else
+                dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
     }
-    for (int w = 0; w < WORDS && per > 1; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    for (int w = 0; w < WORDS && per > 1; w++)
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
     const char *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);

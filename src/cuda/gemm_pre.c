@@ -1,12 +1,16 @@
-/* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts, scales, activations, masks ...), in the place of a launch
- * before it. After gemm_load.c, before gemm_gather.c.
+/* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts,
+ * scales, activations, masks ...), in the place of a launch before it. After gemm_load.c, before
+ * gemm_gather.c.
  *
- * The kernel that would have made the side stores every element of its memory once. Its loops are put in the order of that memory, so that an
- * element's place in memory is the linear index of its piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
- * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn of the ring its loads are issued before the
- * multiplications of the stage that is ready (raw bits in registers), and made values, rounded to the side's dtype and stored behind them.
- * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the other side does it again: dync__gm_pre_worth says
- * when that is less than a launch and two trips through memory. */
+ * The kernel that would have made the side stores every element of its memory once. Its loops are
+ * put in the order of that memory, so that an element's place in memory is the linear index of its
+ * piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
+ * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn
+ * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
+ * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
+ * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
+ * it again: dync__gm_pre_worth says when that is less than a launch and two trips through memory.
+ */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -21,8 +25,10 @@ static int dync__gmp_store(const dync__kernel *k)
     return -1;
 }
 
-/* Its loops by stride of the store, the greatest first; false: it does not fill memory from `offset` on. */
-static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n, int64_t *all)
+/* Its loops by stride of the store, the greatest first; false: it does not fill memory from
+ * `offset` on. */
+static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n,
+                            int64_t *all)
 {
     *n = 0;
     *all = 1;
@@ -51,13 +57,17 @@ static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t
     return last < all;
 }
 
-DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first)
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o,
+                                         const dync__kernel *k, int first)
 {
     int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
     int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__access *to = &k->access.at[k->inst.at[store].access];
-    bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 || o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
-    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return NULL;
+    bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 ||
+                 o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
+    if (!known || !dync__gmp_order(k, to, order, &n, &all) ||
+        !dync__gmp_lies_within(&o->lay, to->offset, all))
+        return NULL;
     for (int d = 0; d < n; d++) extent[d] = k->extent[order[d]];
     dync__gm_pre *pre = dync__arena_alloc(arena, sizeof *pre);
     dync__kernel *own = pre ? dync__kernel_new(arena, "prologue", 0, n, extent) : NULL;
@@ -98,13 +108,17 @@ DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s)
     for (int i = 0; i < pre->k->inst.n; i++) {
         dync__inst *in = &pre->k->inst.at[i];
         const dync__buf *b = in->buf >= 0 ? &pre->k->buf.at[in->buf] : NULL;
-        if (b && i == pre->store) in->buf = g->side[s].buf;
-        else if (b) in->buf = dync__kernel_buf(e, pre->first + in->buf, b->dtype, DYNC__BUF_IN, -1, b->name);
+        if (b && i == pre->store)
+            in->buf = g->side[s].buf;
+        else if (b)
+            in->buf =
+                dync__kernel_buf(e, pre->first + in->buf, b->dtype, DYNC__BUF_IN, -1, b->name);
     }
     return !e->failed;
 }
 
-/* Registers that the loads of n elements take; operations of an element; bytes that it is made of. */
+/* Registers that the loads of n elements take; operations of an element; bytes that it is made of.
+ */
 static int dync__gmp_words(const dync__gm_pre *pre, int n)
 {
     const dync__kernel *k = pre->k;
@@ -114,7 +128,9 @@ static int dync__gmp_words(const dync__gm_pre *pre, int n)
         if (in->prim != DYNC__P_load) continue;
         int64_t stride = k->access.at[in->access].stride[k->n_dims - 1];
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
-        words += stride == 0 ? 1 : stride == 1 ? DYNC__MAX(n * bytes / 4, 1) : n * DYNC__MAX(bytes / 4, 1);
+        words += stride == 0   ? 1
+                 : stride == 1 ? DYNC__MAX(n * bytes / 4, 1)
+                               : n * DYNC__MAX(bytes / 4, 1);
     }
     return words;
 }
@@ -124,7 +140,8 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
     *bytes = 0;
     for (int i = 0; i < pre->k->inst.n; i++) {
         const dync__inst *in = &pre->k->inst.at[i];
-        bool varies = in->prim == DYNC__P_load && pre->k->access.at[in->access].stride[pre->k->n_dims - 1] != 0;
+        bool varies = in->prim == DYNC__P_load &&
+                      pre->k->access.at[in->access].stride[pre->k->n_dims - 1] != 0;
         if (in->prim != DYNC__P_load && in->prim != DYNC__P_store) work += dync__cost_inst(in);
         if (varies) work += 0.5;
         if (varies) *bytes += dync__dtype_info(pre->k->buf.at[in->buf].dtype)->bytes;
@@ -136,9 +153,12 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
 
 DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
 {
-    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes : dync__dtype_info(g->compute)->bytes;
+    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes
+                                        : dync__dtype_info(g->compute)->bytes;
     for (int s = 0; s < 2 && g->kind >= 0; s++)
-        if (g->side[s].pre) words += dync__gmp_words(g->side[s].pre, 16 / bytes) * ((s ? t->n : t->m) * 8 / t->threads);
+        if (g->side[s].pre)
+            words += dync__gmp_words(g->side[s].pre, 16 / bytes) *
+                     ((s ? t->n : t->m) * 8 / t->threads);
     return words;
 }
 
@@ -153,17 +173,21 @@ DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int
 {
     double cost = 0;
     for (int s = 0; s < 2; s++)
-        if (g->side[s].pre) cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
+        if (g->side[s].pre)
+            cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
     return cost;
 }
 
-/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side, of this dtype. */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements)
+/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes?
+ * elements: of the side, of this dtype. */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart,
+                                 double elements)
 {
     double bytes;
     (void)dync__gmp_work(pre, &bytes);
     double trips = elements * (bytes + 2.0 * dync__dtype_info(dtype)->bytes) / DYNC__GM_BYTES;
-    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
+    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS &&
+           with < apart + DYNC__GMP_LAUNCH + trips;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -183,8 +207,12 @@ static int64_t dync__gmp_run(const dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
     bool across = side->how == DYNC__GM_ACROSS;
-    if (side->gather) return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
-    if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 || (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS)) return 1;
+    if (side->gather)
+        return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1
+                                                           : 16 / dync__dtype_info(g->dtype)->bytes;
+    if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 ||
+        (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS))
+        return 1;
     int64_t lines = s ? g->n : g->m, run = dync__gmp_divisor(across ? lines : g->k, side->offset);
     if ((across ? g->k : lines) > 1) run = dync__gmp_divisor(run, across ? side->step : side->line);
     for (int d = 0; d < g->n_batch; d++)
@@ -196,14 +224,17 @@ DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s)
 {
     dync__gm_pre *pre = g->side[s].pre;
     int64_t run = dync__gmp_run(g, s);
-    int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes : dync__dtype_info(g->compute)->bytes), most = 1;
+    int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes
+                                            : dync__dtype_info(g->compute)->bytes),
+        most = 1;
     /* as many neighbours as a chunk has, at most */
     while (most < per && run % (2 * most) == 0) most *= 2;
     memset(&pre->p, 0, sizeof pre->p);
     pre->p.most = most;
-    pre->k->buf.at = g->end->buf.at;                         /* the same buffers */
+    pre->k->buf.at = g->end->buf.at; /* the same buffers */
     pre->k->buf.n = g->end->buf.n;
-    if (!dync__ptx_piece_begin(&pre->p, g->arena, pre->k, g->host, most, g->scalar || most == 1)) return dync__fail_memory(0), false;
+    if (!dync__ptx_piece_begin(&pre->p, g->arena, pre->k, g->host, most, g->scalar || most == 1))
+        return dync__fail_memory(0), false;
     pre->p.taken = pre->store + 1;
     return true;
 }
@@ -227,7 +258,8 @@ DYNC__FN void dync__gm_pre_index(dync__gm *g, int s, const char *name, const cha
     dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by, const char *is)
+DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by,
+                                 const char *is)
 {
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
@@ -272,11 +304,13 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
         }
         dync__format(to, 40, "%s", dync__ptx_temp(p, "b32"));
         if (per == 2) {
-            dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", to, value[i + 1], value[i]);
+            dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2",
+                           to, value[i + 1], value[i]);
             continue;
         }
         dync__ptx_line(p, "and.b32 %s, %s, 255", to, value[i]);
-        for (int e = 1; e < 4; e++) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
+        for (int e = 1; e < 4; e++)
+            dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
     }
 }
 
@@ -291,9 +325,12 @@ DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
     dync__format(pre->to, sizeof pre->to, "%s", to);
 }
 
-/* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind `to`. is: a predicate, there is such a row; NULL: yes.
- * left: register, how many elements there are from inner + inner_by on; NULL: enough. */
-DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left)
+/* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind
+ * `to`. is: a predicate, there is such a row; NULL: yes. left: register, how many elements there
+ * are from inner + inner_by on; NULL: enough. */
+DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near,
+                                 int place, const char *is, const char *inner, int inner_by,
+                                 const char *left)
 {
     dync__gm_pre *pre = g->side[s].pre;
     dync__ptx *p = &g->t.p;
@@ -311,10 +348,13 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by,
             const char *here = dync__ptx_temp(p, "s32");
             dync__format(there, sizeof there, "%s", dync__ptx_temp(p, "pred"));
             dync__ptx_line(p, "sub.s32 %s, %s, %d", here, left, inner_by + q);
-            if (row[0]) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, inner, here, row);
-            else dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, inner, here);
+            if (row[0])
+                dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, inner, here, row);
+            else
+                dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, inner, here);
         }
-        dync__gm_pre_group(g, s, (pre->chunks * pre->per + q) / vec, from, by + q * near, there[0] ? there : NULL);
+        dync__gm_pre_group(g, s, (pre->chunks * pre->per + q) / vec, from, by + q * near,
+                           there[0] ? there : NULL);
     }
     pre->place[pre->chunks++] = place;
 }
@@ -329,14 +369,23 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         if (!pre) continue;
         dync__tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
         for (int c = 0; c < pre->chunks; c++) {
-            for (int q = 0; q < pre->per; q += pre->p.shape.vec) (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            if (g->kind < 0 && g->dtype != g->compute)       /* halves on CUDA cores: as they would have been in memory */
+            for (int q = 0; q < pre->per; q += pre->p.shape.vec)
+                (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
+            if (g->kind < 0 &&
+                g->dtype !=
+                    g->compute) /* halves on CUDA cores: as they would have been in memory */
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
-            int bytes = dync__dtype_info(dtype)->bytes, n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
+            int bytes = dync__dtype_info(dtype)->bytes,
+                n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
             dync__gm_pre_pack(g, dtype, pre->per, value, word);
             int at = dync__format(list, sizeof list, "%s%s", n > 1 ? "{" : "", word[0]);
-            for (int w = 1; w < n; w++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", word[w]);
-            dync__ptx_line(&g->t.p, "st.shared.%sb%d [%s+%d], %s%s", n == 4 ? "v4." : n == 2 ? "v2." : "", bytes == 8 ? 64 : 32, pre->to, pre->place[c], list, n > 1 ? "}" : "");
+            for (int w = 1; w < n; w++)
+                at += dync__format(list + at, sizeof list - (size_t)at, ", %s", word[w]);
+            dync__ptx_line(&g->t.p, "st.shared.%sb%d [%s+%d], %s%s",
+                           n == 4   ? "v4."
+                           : n == 2 ? "v2."
+                                    : "",
+                           bytes == 8 ? 64 : 32, pre->to, pre->place[c], list, n > 1 ? "}" : "");
         }
     }
 }
@@ -376,9 +425,11 @@ DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", column, column, per);
     const char *sum = dync__ptx_temp(p, "b64"), *wide = dync__ptx_temp(p, "b64");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->step : side->line), s ? "%B" : "%A");
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide,
+                   (long long)(across ? side->step : side->line), s ? "%B" : "%A");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->line : side->step), sum);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide,
+                   (long long)(across ? side->line : side->step), sum);
     dync__gm_pre_index(g, s, at, sum);
 }
 
@@ -386,9 +437,17 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
 {
     const dync__gm_side *side = &g->side[s];
     dync__ptx *p = &g->t.p;
-    bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0, ends = g->k % g->depth != 0;
-    int bytes = dync__dtype_info(g->dtype)->bytes, by_row = g->tile.threads / 8, rows = across ? g->depth : lines, window = 128 / bytes;
-    const char *left = s ? "%nleft" : "%mleft", *rows_left = across ? ends ? "%kleft" : NULL : ragged ? left : NULL, *columns_left = across ? ragged ? left : NULL : ends ? "%kleft" : NULL;
+    bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0,
+         ends = g->k % g->depth != 0;
+    int bytes = dync__dtype_info(g->dtype)->bytes, by_row = g->tile.threads / 8,
+        rows = across ? g->depth : lines, window = 128 / bytes;
+    const char *left = s ? "%nleft" : "%mleft",
+               *rows_left = across   ? ends ? "%kleft" : NULL
+                            : ragged ? left
+                                     : NULL,
+               *columns_left = across ? ragged ? left : NULL
+                               : ends ? "%kleft"
+                                      : NULL;
     int64_t row_step = across ? side->step : side->line, near = across ? side->line : side->step;
     char at[16], column[16], is[40] = "", to[40];
     dync__format(at, sizeof at, "%%pat%d", s);
@@ -404,7 +463,10 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
             dync__ptx_line(p, "setp.lt.s32 %s, %%prow%d, %s", is, s, here);
         }
         for (int w = 0; w < (across ? lines / window : 1); w++)
-            dync__gm_pre_chunk(g, s, at, r * row_step + w * window * near, near, g->side_at[s] + (w * g->depth + r) * 128, is[0] ? is : NULL, column, w * window, columns_left);
+            dync__gm_pre_chunk(g, s, at, r * row_step + w * window * near, near,
+                               g->side_at[s] + (w * g->depth + r) * 128, is[0] ? is : NULL, column,
+                               w * window, columns_left);
     }
-    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(g->depth * side->step));
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at,
+                   (long long)(g->depth * side->step));
 }

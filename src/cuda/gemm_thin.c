@@ -1,9 +1,12 @@
-/* cuda/gemm_thin.c: products of few rows (up to 8, or few columns, the sides changed): every element of the long side is read once, 16 bytes at a
- * time, and nothing else matters. After gemm_end.c, before gemm.c.
+/* cuda/gemm_thin.c: products of few rows (up to 8, or few columns, the sides changed): every
+ * element of the long side is read once, 16 bytes at a time, and nothing else matters. After
+ * gemm_end.c, before gemm.c.
  *
- *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes share the depth and add up by shuffles
- *   across   its columns are: a lane has the columns of 16 bytes, the warps of a block share the depth and add up in shared memory, in order
- * The depth is cut over blocks as well until the device is full. Half floats are widened in registers, sums are f32 (f64). */
+ *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes
+ * share the depth and add up by shuffles across   its columns are: a lane has the columns of 16
+ * bytes, the warps of a block share the depth and add up in shared memory, in order The depth is
+ * cut over blocks as well until the device is full. Half floats are widened in registers, sums are
+ * f32 (f64). */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -12,18 +15,21 @@ static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dt
 static int dync__gmt_columns(const dync__gm *g) { return g->m > 4 ? 2 : DYNC__GMT_COLUMNS; }
 
 /* reg<first> .. = the elements of 16 bytes at [at + by], as values. */
-static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by, const char *guard)
+static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by,
+                           const char *guard)
 {
     dync__ptx *p = &g->t.p;
     char word[4][24];
     if (g->dtype == DYNC_F64) {
-        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, at, (long long)by);
+        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg,
+                       first + 1, at, (long long)by);
     } else if (g->dtype == DYNC_F32) {
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, reg, first + 2, reg, first + 3, at,
-                       (long long)by);
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg,
+                       first, reg, first + 1, reg, first + 2, reg, first + 3, at, (long long)by);
     } else {
         for (int w = 0; w < 4; w++) dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1], word[2], word[3], at, (long long)by);
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1],
+                       word[2], word[3], at, (long long)by);
     }
 }
 /* Half floats come as words; they are widened where they are used, behind all loads. */
@@ -55,9 +61,11 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
     }
 }
 
-/* The same of a side; by: in what its addresses count. With something to be done to it: elements one by one where n is 1 (all where `is` says so), made
- * values and rounded as memory would have where the others are widened. number: of the load. */
-static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is)
+/* The same of a side; by: in what its addresses count. With something to be done to it: elements
+ * one by one where n is 1 (all where `is` says so), made values and rounded as memory would have
+ * where the others are widened. number: of the load. */
+static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first,
+                           const char *at, int64_t by, const char *is)
 {
     char guard[24] = "", index[40];
     if (is) dync__format(guard, sizeof guard, "@%s ", is);
@@ -70,7 +78,8 @@ static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *re
     int vec = pre->shape.vec;
     dync__format(index, sizeof index, "%s", dync__ptx_temp(p, pre->index));
     dync__ptx_line(p, pre->index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", index, at);
-    for (int q = 0; q < n; q += vec) dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
+    for (int q = 0; q < n; q += vec)
+        dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
 }
 static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first)
 {
@@ -81,7 +90,8 @@ static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *re
         return;
     }
     int vec = g->side[s].pre->p.shape.vec;
-    for (int q = 0; q < n; q += vec) (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
+    for (int q = 0; q < n; q += vec)
+        (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
     if (n == 8) {
         dync__gm_pre_pack(g, g->dtype, n, value, word);
         for (int w = 0; w < 4; w++) {
@@ -109,7 +119,8 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance)
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute), *other = dync__ptx_temp(p, type);
     if (g->acc_bytes == 4) {
-        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %%acc%d, %d, 31, 0xffffffff", other, acc, distance);
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %%acc%d, %d, 31, 0xffffffff", other, acc,
+                       distance);
     } else {
         const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "mov.b64 {%s, %s}, %%acc%d", low, high, acc);
@@ -124,7 +135,8 @@ static void dync__gmt_along(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
+    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m,
+        unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
     dync__tile_note(t, "the warp's columns, the lane's part of the depth");
     dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
@@ -134,13 +146,15 @@ static void dync__gmt_along(dync__gm *g)
     /* columns past the end read the last one again */
     for (int c = 0; c < columns; c++) {
         char at[24];
-        const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
+        const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"),
+                   *wide = dync__ptx_temp(p, "s64");
         dync__format(at, sizeof at, "%%pb%d", c);
         dync__ptx_line(p, "add.s32 %s, %%col0, %d", col, c);
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * unit[1]));
+        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
+                       (long long)(g->side[1].line * unit[1]));
         dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
@@ -155,15 +169,18 @@ static void dync__gmt_along(dync__gm *g)
         dync__format(at, sizeof at, "%%pb%d", c);
         dync__gmt_side(g, 1, c, vec, "%vb", c * vec, at, 0, NULL);
     }
-    for (int r = 0; r < m; r++) dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
+    for (int r = 0; r < m; r++)
+        dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
     for (int c = 0; c < columns; c++) dync__gmt_made(g, 1, c, vec, "%vb", c * vec);
     for (int r = 0; r < m; r++) dync__gmt_made(g, 0, r, vec, "%va", r * vec);
     for (int v = 0; v < vec; v++)
         for (int r = 0; r < m; r++)
             for (int c = 0; c < columns; c++)
-                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * columns + c, r * vec + v, c * vec + v, r * columns + c);
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type,
+                               r * columns + c, r * vec + v, c * vec + v, r * columns + c);
     dync__ptx_line(p, "add.s64 %%pa, %%pa, %d", 32 * vec * unit[0]);
-    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
+    for (int c = 0; c < columns; c++)
+        dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -190,11 +207,13 @@ static void dync__gmt_across(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)}, columns = 32 * vec;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
+        columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
     int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
     (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth", (int)DYNC__GMT_WARPS);
+    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                    (int)DYNC__GMT_WARPS);
     dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
@@ -219,8 +238,14 @@ static void dync__gmt_across(dync__gm *g)
         dync__format(is, sizeof is, "%%is%d", u);
         dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
         dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
-                                                                     vec == 8 ? w == 0 ? "0" : w == 1 ? "1" : w == 2 ? "2" : "3" : "");
+        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
+            dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
+                           vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+                           vec == 8 ? w == 0   ? "0"
+                                      : w == 1 ? "1"
+                                      : w == 2 ? "2"
+                                               : "3"
+                                    : "");
         dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
     }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++)
@@ -248,12 +273,17 @@ static void dync__gmt_across(dync__gm *g)
         }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
-        for (int r = 0; r < m && g->side[0].pre; r++) dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
+        for (int r = 0; r < m && g->side[0].pre; r++)
+            dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
         for (int r = 0; r < m; r++)
-            for (int v = 0; v < vec; v++) dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v, u * m + r, u * vec + v, r * vec + v);
+            for (int v = 0; v < vec; v++)
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v,
+                               u * m + r, u * vec + v, r * vec + v);
     }
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
-    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
+    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -262,7 +292,8 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
     for (int r = 0; r < m; r++)
         for (int v = 0; v < vec; v++)
-            dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type, (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
+            dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type,
+                           (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", "%q", "mov", "%%thr");
     dync__ptx_reg(p, "pred", "%in");
@@ -274,11 +305,14 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "add.u32 %%q, %%q, %d", 32 * DYNC__GMT_WARPS);
     dync__ptx_line(p, "setp.ge.s32 %%in, %%col, %%nleft");
     dync__ptx_line(p, "@%%in bra RESULTS");
-    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem", DYNC__GMT_WARPS * columns * g->acc_bytes);
+    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
+                   DYNC__GMT_WARPS * columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%get, %%col, %d, %%get", g->acc_bytes);
     dync__tile_regs(t, type, "%part", DYNC__GMT_WARPS);
-    for (int w = 0; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
-    for (int w = 1; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "add.rn.%s %%part0, %%part0, %%part%d", type, w);
+    for (int w = 0; w < DYNC__GMT_WARPS; w++)
+        dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
+    for (int w = 1; w < DYNC__GMT_WARPS; w++)
+        dync__ptx_line(p, "add.rn.%s %%part0, %%part0, %%part%d", type, w);
     char value[1][24] = {"%part0"};
     dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
     dync__gm_result(g, 0, "%row", "%col", 1, value);
@@ -290,8 +324,11 @@ DYNC__FN bool dync__gm_thin_fits(const dync__gm *g)
 {
     int vec = dync__gmt_vec(g);
     int64_t rest = g->side[1].how == DYNC__GM_ALONG ? g->k : g->n;
-    if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 || (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec) return false;
-    return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG : g->side[1].how == DYNC__GM_ACROSS;
+    if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 ||
+        (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec)
+        return false;
+    return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG
+                                            : g->side[1].how == DYNC__GM_ACROSS;
 }
 
 DYNC__FN void dync__gm_thin_choose(dync__gm *g)
@@ -300,9 +337,12 @@ DYNC__FN void dync__gm_thin_choose(dync__gm *g)
     bool along = g->side[1].how == DYNC__GM_ALONG;
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units;
     g->depth = along ? 32 * vec : DYNC__GMT_WARPS * DYNC__GMT_UNROLL;
-    g->tile = (dync__gm_tile){(int)g->m, along ? 4 * dync__gmt_columns(g) : 32 * vec, along ? 128 : 32 * DYNC__GMT_WARPS, 1, 100};
-    int64_t blocks = (g->n + g->tile.n - 1) / g->tile.n * g->batches, wanted = units * (along ? 8 : 3), steps = (g->k + g->depth - 1) / g->depth;
-    int64_t splits = DYNC__MAX(DYNC__MIN(DYNC__MIN((wanted + blocks - 1) / blocks, steps / 4), 32), 1);
+    g->tile = (dync__gm_tile){(int)g->m, along ? 4 * dync__gmt_columns(g) : 32 * vec,
+                              along ? 128 : 32 * DYNC__GMT_WARPS, 1, 100};
+    int64_t blocks = (g->n + g->tile.n - 1) / g->tile.n * g->batches,
+            wanted = units * (along ? 8 : 3), steps = (g->k + g->depth - 1) / g->depth;
+    int64_t splits =
+        DYNC__MAX(DYNC__MIN(DYNC__MIN((wanted + blocks - 1) / blocks, steps / 4), 32), 1);
     g->chunk = (steps + splits - 1) / splits * g->depth;
     g->splits = (g->k + g->chunk - 1) / g->chunk;
 }
@@ -311,6 +351,8 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
 {
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
     dync__gm_place(g);
-    if (g->side[1].how == DYNC__GM_ALONG) dync__gmt_along(g);
-    else dync__gmt_across(g);
+    if (g->side[1].how == DYNC__GM_ALONG)
+        dync__gmt_along(g);
+    else
+        dync__gmt_across(g);
 }

@@ -1,11 +1,13 @@
-/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and inductor's option of that name. After
- * launch.c.
+/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and
+ * inductor's option of that name. After launch.c.
  *
- * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that came from the same address twice are taken
- * to stay there (parameters); the others are copied to fixed places first. From then on a call compares addresses, copies what moves, draws
- * random numbers' first index, launches the graph and hands out copies of its results. An input at a new address of the first kind makes it
- * fixed-place and records again; sizes cannot change, as AOT has an inner callable for each. Inputs in main memory: no graph, said once.
- * Source: torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
+ * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that
+ * came from the same address twice are taken to stay there (parameters); the others are copied to
+ * fixed places first. From then on a call compares addresses, copies what moves, draws random
+ * numbers' first index, launches the graph and hands out copies of its results. An input at a new
+ * address of the first kind makes it fixed-place and records again; sizes cannot change, as AOT has
+ * an inner callable for each. Inputs in main memory: no graph, said once. Source:
+ * torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
 #include "../dync.in.h"
 #include "cuda.h"
 
@@ -13,15 +15,15 @@ typedef struct dync__cuda_graph {
     dync__inner inner;
     dync__mutex lock;
     int device, n_in, n_out, calls;
-    void **address;                      /* of each input at the last call, or at the recording */
-    bool *moves;                         /* copied to a fixed place */
+    void **address; /* of each input at the last call, or at the recording */
+    bool *moves;    /* copied to a fixed place */
     dync__tensor **fixed, **result;
     cudaGraphExec_t exec;
-    dync__cuda_recording kept;           /* memory and random state of the recording */
+    dync__cuda_recording kept; /* memory and random state of the recording */
     uint64_t rng_count;
-    bool *stays;                         /* written by the graph: never copied, recorded again at another address */
+    bool *stays; /* written by the graph: never copied, recorded again at another address */
     int n_stays;
-    bool plain;                          /* never recorded: something is in main memory, or recording failed */
+    bool plain; /* never recorded: something is in main memory, or recording failed */
 } dync__cuda_graph;
 
 static void dync__cuda_graph_drop(dync__cuda_graph *g)
@@ -40,7 +42,8 @@ static void dync__cuda_graph_drop(dync__cuda_graph *g)
         dync__unref(g->result[i]);
         g->result[i] = NULL;
     }
-    for (int i = 0; i < g->kept.kept.n; i++) dync__cuda_free(g->kept.kept.at[i].device, g->kept.kept.at[i].p, g->kept.kept.at[i].n);
+    for (int i = 0; i < g->kept.kept.n; i++)
+        dync__cuda_free(g->kept.kept.at[i].device, g->kept.kept.at[i].p, g->kept.kept.at[i].n);
     dync__vec_free(&g->kept.kept);
     if (g->kept.rng) dync__cuda_free(g->device, g->kept.rng, 16);
     g->kept.rng = NULL;
@@ -80,7 +83,8 @@ static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_ou
     g->fixed = dync__calloc((size_t)(n_in + 1) * sizeof *g->fixed);
     g->result = dync__calloc((size_t)(n_out + 1) * sizeof *g->result);
     if (!g->address || !g->moves || !g->fixed || !g->result) return DYNC_ERR_MEMORY;
-    return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags");
+    return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING),
+                            "cudaStreamCreateWithFlags");
 }
 
 static size_t dync__cuda_span_bytes(const dync__tensor *t)
@@ -91,7 +95,8 @@ static size_t dync__cuda_span_bytes(const dync__tensor *t)
 }
 
 /* Inputs as the graph sees them: themselves, or their fixed places. Fresh references. */
-static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen)
+static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in,
+                                           dync__tensor **seen)
 {
     for (int i = 0; i < g->n_in; i++) {
         if (!g->moves[i]) {
@@ -101,13 +106,15 @@ static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *co
         }
         dync__layout lay = in[i]->lay;
         lay.offset = 0;
-        if (!(seen[i] = dync__tensor_empty(in[i]->dtype, in[i]->device, &lay))) return DYNC_ERR_MEMORY;
+        if (!(seen[i] = dync__tensor_empty(in[i]->dtype, in[i]->device, &lay)))
+            return DYNC_ERR_MEMORY;
         dync__ref(g->fixed[i] = seen[i]);
     }
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph)
+static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen,
+                                            cudaGraph_t *graph)
 {
     dync__cuda_recording *r = &g->kept;
     cudaStream_t stream = r->stream;
@@ -116,12 +123,13 @@ static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *c
     r->failed = r->left = false;
     r->rng_first = first;
     if (!(r->rng = dync__cuda_alloc(g->device, 16))) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED), "cudaStreamBeginCapture"));
+    DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED),
+                               "cudaStreamBeginCapture"));
     dync__cuda_tls.recording = r;
     dync_status status = g->inner.run(g->inner.state, g->n_in, seen, g->n_out, g->result);
     dync__cuda_tls.recording = NULL;
     g->rng_count = dync__tls.rng_offset - first;
-    dync__tls.rng_offset = first;                            /* the replay draws them */
+    dync__tls.rng_offset = first; /* the replay draws them */
     cudaError_t e = cudaStreamEndCapture(stream, graph);
     if (status == DYNC_OK) status = dync__cuda_check(e, "cudaStreamEndCapture");
     return status == DYNC_OK && r->failed ? DYNC_ERR_MEMORY : status;
@@ -137,16 +145,21 @@ static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *cons
     if (status == DYNC_OK && g->kept.left) {
         g->plain = true;
         dync__log(DYNC__LOG_perf, "cudagraphs: a step runs on the CPU: run plainly");
-    } else if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
+    } else if (status == DYNC_OK)
+        status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0),
+                                  "cudaGraphInstantiate");
     if (graph) (void)cudaGraphDestroy(graph);
     for (int i = 0; seen && i < g->n_in; i++) dync__unref(seen[i]);
     dync__free(seen, bytes);
-    if (status != DYNC_OK || g->plain) dync__cuda_graph_drop(g);
-    else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
+    if (status != DYNC_OK || g->plain)
+        dync__cuda_graph_drop(g);
+    else
+        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
     return status;
 }
 
-/* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what the graph has written. */
+/* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what
+ * the graph has written. */
 static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in)
 {
     const dync__tensor *t = g->result[i];
@@ -157,11 +170,13 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
             lay.offset += in[k]->lay.offset;
             return dync__tensor_alias(in[k], t->dtype, &lay);
         }
-        if (!seen && in[k]->storage->data == t->storage->data && t->storage->data) return dync__tensor_alias(in[k], t->dtype, &t->lay);
+        if (!seen && in[k]->storage->data == t->storage->data && t->storage->data)
+            return dync__tensor_alias(in[k], t->dtype, &t->lay);
     }
     dync__storage *s = NULL;
     s = dync__storage_new(g->device, t->storage->size_bytes);
-    if (s && dync__cuda_copy_later(g->device, s->data, g->device, t->storage->data, t->storage->size_bytes) != DYNC_OK) {
+    if (s && dync__cuda_copy_later(g->device, s->data, g->device, t->storage->data,
+                                   t->storage->size_bytes) != DYNC_OK) {
         dync__storage_unref(s);
         s = NULL;
     }
@@ -169,7 +184,8 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
 }
 
 /* Results that share a storage share the copy too. */
-static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in,
+                                            dync__tensor **out)
 {
     for (int i = 0; i < g->n_out; i++) {
         out[i] = NULL;
@@ -182,16 +198,20 @@ static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *c
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in,
+                                           dync__tensor **out)
 {
     for (int i = 0; i < g->n_in; i++)
         if (g->moves[i] && in[i]->numel)
-            DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device, dync__tensor_data(in[i]), dync__cuda_span_bytes(in[i])));
+            DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device,
+                                            dync__tensor_data(in[i]),
+                                            dync__cuda_span_bytes(in[i])));
     if (g->rng_count) {
         uint64_t state[2] = {dync__tls.rng_seed, dync__rng_take(g->rng_count)};
         DYNC__TRY(dync__cuda_copy_later(g->device, g->kept.rng, DYNC_CPU, state, sizeof state));
     }
-    DYNC__TRY(dync__cuda_check(cudaGraphLaunch(g->exec, dync__cuda_stream(g->device)), "cudaGraphLaunch"));
+    DYNC__TRY(dync__cuda_check(cudaGraphLaunch(g->exec, dync__cuda_stream(g->device)),
+                               "cudaGraphLaunch"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.replays, 1);
     return dync__cuda_graph_results(g, in, out);
 }
@@ -211,7 +231,8 @@ static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, 
     return true;
 }
 
-static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                        dync__tensor **out)
 {
     dync__cuda_graph *g = state;
     bool again = false;
@@ -248,7 +269,8 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dyn
         return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < graph->over.n; i++)
-        if (graph->over.at[i] >= 0 && graph->over.at[i] < g->n_stays) g->stays[graph->over.at[i]] = true;
+        if (graph->over.at[i] >= 0 && graph->over.at[i] < g->n_stays)
+            g->stays[graph->over.at[i]] = true;
     g->inner = *inner;
     g->device = device;
     memset(inner, 0, sizeof *inner);

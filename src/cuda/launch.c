@@ -1,7 +1,9 @@
-/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
+/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched.
+ * After memory.c, calls.c; before graphs.c.
  *
- * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
- * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
+ * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on
+ * 16-byte boundaries; the second is made when it is first needed. Equal texts share one loaded
+ * module. Nothing here waits for the device. */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -11,10 +13,13 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
-    int capability;                      /* of the devices that it is an image for; 0: a text, for all */
-    unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
+    int capability;   /* of the devices that it is an image for; 0: a text, for all */
+    unsigned devices; /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
-static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
+static struct {
+    dync__mutex lock;
+    dync__cuda_module *first;
+} dync__cuda_modules;
 
 static void dync__cuda_modules_end(void)
 {
@@ -29,7 +34,10 @@ static void dync__cuda_modules_end(void)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
+static int dync__cuda_capability(int index)
+{
+    return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor;
+}
 
 static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
 {
@@ -42,16 +50,22 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
 #endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
-    if (dync__cuda_image_load(index, m->text, &m->library)) m->capability = dync__cuda_capability(index);
-    cudaError_t e = m->capability ? (cudaError_t)0 : cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (dync__cuda_image_load(index, m->text, &m->library))
+        m->capability = dync__cuda_capability(index);
+    cudaError_t e = m->capability ? (cudaError_t)0
+                                  : cudaLibraryLoadData(&m->library, m->text, options, values, 2,
+                                                        NULL, NULL, 0);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
-        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
+        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s",
+                     t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
     for (int i = 0; i < t->n_launches; i++)
-        DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
+        DYNC__TRY(
+            dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry),
+                             "cudaLibraryGetKernel"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
@@ -62,7 +76,10 @@ static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx
     if (m->devices >> index & 1) return DYNC_OK;
     for (int i = 0; i < t->n_launches; i++)
         if (t->launch[i].shared_bytes > 0)
-            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i],
+                                                            DYNC__CU_FUNC_SHARED,
+                                                            t->launch[i].shared_bytes),
+                                       "cudaFuncSetAttribute"));
     m->devices |= 1u << index;
     return DYNC_OK;
 }
@@ -74,7 +91,10 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
     dync__at_shutdown(dync__cuda_modules_end);
     dync__lock(&dync__cuda_modules.lock);
     dync__cuda_module *m = dync__cuda_modules.first;
-    while (m && (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) || strcmp(m->text, text) != 0)) m = m->next;
+    while (m &&
+           (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) ||
+            strcmp(m->text, text) != 0))
+        m = m->next;
     if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
         m->hash = hash;
         m->text = dync__strdup(text);
@@ -94,7 +114,8 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
 }
 
 /* A form of a part, made and loaded. */
-static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
+                                                 int which)
 {
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
@@ -102,7 +123,9 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync__lock(&c->lock);
     if (!f->made) {
         status = part->gemm ? dync__gm_text(part->gemm, which, &f->text)
-                            : dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
+                            : dync__ptx_kernel(part->kernel, part->host,
+                                               dync__cuda_unit_of(c->device >> 8)->units,
+                                               which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
@@ -117,39 +140,54 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
 static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word)
 {
     for (int i = 0; i < t->n_checks; i++)
-        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
+        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align)
+            return false;
     return true;
 }
 
 /* The code's buffers, temporaries and numbers as this part's parameters. */
-static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers,
+                                void *const *temp, uint64_t *word)
 {
     for (int i = 0; i < part->n; i++) {
         int32_t b = part->buf[i];
         void *p = b >= 0 ? buffers[b] : temp[-1 - b];
         word[i] = 0;
-        if (!part->host[i]) word[i] = (uint64_t)(uintptr_t)p;
-        else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
+        if (!part->host[i])
+            word[i] = (uint64_t)(uintptr_t)p;
+        else if (p)
+            memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
     }
 }
 
 /* CUtensorMap: 128 bytes on a boundary of 64. */
-typedef struct dync__cuda_map { _Alignas(64) uint64_t word[16]; } dync__cuda_map;
-typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
-                                 const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
+typedef struct dync__cuda_map {
+    _Alignas(64) uint64_t word[16];
+} dync__cuda_map;
+typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base,
+                                 const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                 const uint32_t *step, int interleave, int swizzle, int promotion,
+                                 int fill);
 static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out)
 {
     static dync__cuda_function encode;
     static const uint32_t step[5] = {1, 1, 1, 1, 1};
     dync__cuda_function f = DYNC__ATOMIC_LOAD(&encode);
-    if (!f) DYNC__ATOMIC_STORE(&encode, f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
-    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank, (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size, m->stride, m->box, step, 0,
-                                       m->swizzle, 2 /* of 128 bytes */, 0) : -1;
-    return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
+    if (!f)
+        DYNC__ATOMIC_STORE(&encode,
+                           f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
+    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank,
+                                       (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size,
+                                       m->stride, m->box, step, 0, m->swizzle, 2 /* of 128 bytes */,
+                                       0)
+              : -1;
+    return e == 0 ? DYNC_OK
+                  : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
 }
 
 /* Those of a form; one that was made for the same address last time is taken again. */
-static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f, const uint64_t *word, dync__cuda_map *out)
+static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f,
+                                      const uint64_t *word, dync__cuda_map *out)
 {
     dync_status status = DYNC_OK;
     if (f->text.n_maps == 0) return DYNC_OK;
@@ -169,7 +207,8 @@ static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form 
     return status;
 }
 
-static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words, uint64_t *word)
+static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words,
+                                     uint64_t *word)
 {
     void *args[80];
     dync__cuda_map map[DYNC__PTX_MAPS];
@@ -188,7 +227,8 @@ static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *
         int64_t step = 0;
         if (l->steps) args[n_words + f->text.n_maps] = &step;
         for (; step < DYNC__MAX(l->steps, 1); step++) {
-            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(c->device));
+            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args,
+                                             (size_t)l->shared_bytes, dync__cuda_stream(c->device));
             if (e != 0) return dync__cuda_check(e, l->entry);
             (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
         }
@@ -196,7 +236,9 @@ static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *
     return DYNC_OK;
 }
 
-static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part,
+                                       void *const *buffers, void *const *temp, uint64_t seed,
+                                       uint64_t offset)
 {
     uint64_t word[72];
     void *scratch = NULL;
@@ -204,15 +246,19 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
-    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
+    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) &&
+                (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
     if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
         f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
-        if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
+        if (f && part->kernel && !dync__cuda_fits(&f->text, word))
+            f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
     }
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
+    if (f->text.scratch_bytes &&
+        !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes)))
+        return DYNC_ERR_MEMORY;
     word[n++] = (uint64_t)(uintptr_t)scratch;
     if (f->text.random) {
         word[n++] = r ? (uint64_t)(uintptr_t)r->rng : 0;
@@ -225,7 +271,8 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
 }
 
 /* Operands to main memory, the CPU's kernel, results back. */
-static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers)
+static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call,
+                                       void *const *buffers)
 {
     void *data[DYNC__KCALL_OPERANDS] = {NULL};
     size_t bytes[DYNC__KCALL_OPERANDS] = {0};
@@ -235,15 +282,19 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
         return DYNC_OK;
     }
     for (int i = 0; i < call->n && status == DYNC_OK; i++) {
-        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) * dync__dtype_info(call->operand[i].dtype)->bytes;
-        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i]))) status = DYNC_ERR_MEMORY;
-        else if (bytes[i]) status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
+        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) *
+                   dync__dtype_info(call->operand[i].dtype)->bytes;
+        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i])))
+            status = DYNC_ERR_MEMORY;
+        else if (bytes[i])
+            status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
     }
     void *scratch = call->scratch_bytes ? dync__alloc_data(call->scratch_bytes) : NULL;
     if (call->scratch_bytes && !scratch) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = call->row->run(call, data, scratch);
     for (int i = 0; i < call->n; i++) {
-        if (status == DYNC_OK && call->operand[i].written && bytes[i]) status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
+        if (status == DYNC_OK && call->operand[i].written && bytes[i])
+            status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
         if (data[i]) dync__free_data(data[i], bytes[i]);
     }
     if (scratch) dync__free_data(scratch, call->scratch_bytes);
@@ -251,25 +302,33 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
     return status;
 }
 
-/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second run in a row with the same packs it for those that
- * follow. What dync_data gave away or the user lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
-static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp)
+/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second
+ * run in a row with the same packs it for those that follow. What dync_data gave away or the user
+ * lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
+static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part,
+                                        void *const *buffers, void **temp)
 {
     dync__cuda_packed *k = part->packed;
     const dync__tensor *t = dync__tls.plan_tensors ? dync__tls.plan_tensors[k->input - 1] : NULL;
     void *from = buffers[k->operand];
-    if (!t || dync__cuda_tls.recording || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return DYNC_OK;
+    if (!t || dync__cuda_tls.recording ||
+        (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED)))
+        return DYNC_OK;
     cudaStream_t stream = dync__cuda_stream(c->device);
-    bool same = k->from == from && k->storage == t->storage->id && k->version == t->storage->version && k->stream == stream;
+    bool same = k->from == from && k->storage == t->storage->id &&
+                k->version == t->storage->version && k->stream == stream;
     size_t bytes = (size_t)c->temp.at[k->temp];
     if (!same) {
         dync__cuda_free(c->device, k->memory, bytes);
-        *k = (dync__cuda_packed){k->input, k->operand, k->temp, from, t->storage->id, t->storage->version, stream, NULL};
+        *k = (dync__cuda_packed){k->input,       k->operand,          k->temp, from,
+                                 t->storage->id, t->storage->version, stream,  NULL};
     } else if (!k->memory) {
         if (!(temp[k->temp] = dync__cuda_alloc(c->device, bytes))) return DYNC_ERR_MEMORY;
         dync_status status = dync__cuda_run_part(c, part, buffers, temp, 0, 0);
-        if (status == DYNC_OK) k->memory = temp[k->temp];
-        else dync__cuda_free(c->device, temp[k->temp], bytes);
+        if (status == DYNC_OK)
+            k->memory = temp[k->temp];
+        else
+            dync__cuda_free(c->device, temp[k->temp], bytes);
         temp[k->temp] = NULL;
         DYNC__TRY(status);
     }
@@ -277,7 +336,8 @@ static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *par
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed,
+                                    uint64_t offset)
 {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
@@ -288,12 +348,14 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
         if (c->part.at[i].packed) status = dync__cuda_packed_of(c, &c->part.at[i], buffers, temp);
     for (int i = 0; i < c->temp.n && status == DYNC_OK; i++) {
         kept[i] = temp[i] != NULL;
-        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i])))
+            status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < c->part.n && status == DYNC_OK; i++) {
         dync__cuda_part *part = &c->part.at[i];
         if (part->packed && kept[part->packed->temp]) continue;
-        status = part->call ? dync__cuda_run_host(c, part->call, buffers) : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
+        status = part->call ? dync__cuda_run_host(c, part->call, buffers)
+                            : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
     }
     for (int i = 0; i < c->temp.n; i++)
         if (!kept[i]) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
@@ -324,7 +386,8 @@ DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
     const dync__cuda_code *c = code;
     for (int i = 0; i < c->part.n; i++)
         for (int f = 0; f < DYNC__CUDA_FORMS; f++)
-            if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
+            if (c->part.at[i].form[f].made)
+                dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
 }
 
 /* A copy that lives as long as the code. */
@@ -355,8 +418,11 @@ static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
     part.n = n;
     part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
     part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
-    if (n > 64) dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d", n);
-    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
+    if (n > 64)
+        dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d",
+                   n);
+    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part))
+        return NULL;
     return &c->part.at[c->part.n - 1];
 }
 
@@ -370,23 +436,28 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
     dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
     if (!part) return false;
     part->kernel = k;
-    for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
+    for (int i = 0; i < k->buf.n; i++)
+        part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id
+                                                          : k->buf.at[i].id;
     return true;
 }
 
-DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp)
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call,
+                                  int operand, int temp)
 {
     int n = c->part.n;
     if (!dync__cuda_add_loop(c, k)) return false;
     if (c->part.n == n || !call->input[operand]) return true;
     dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
     if (!packed) return false;
-    *packed = (dync__cuda_packed){.input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+    *packed = (dync__cuda_packed){
+        .input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
     c->part.at[n].packed = packed;
     return c->packs = true;
 }
 
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n,
+                                  const int32_t *buf)
 {
     dync__cuda_part *part = dync__cuda_part_new(c, n);
     if (!part) {
@@ -396,7 +467,8 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     }
     part->form[0].text = *t;
     part->form[0].made = true;
-    for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+    for (int i = 0; i < n; i++)
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
 
@@ -409,9 +481,13 @@ DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx
     return !t->text.failed && f->kept;
 }
 
-DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) { return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t); }
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
+{
+    return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t);
+}
 
-DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end,
+                                  const bool *host, const int32_t *buf)
 {
     dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
     if (!part) return false;
@@ -439,15 +515,18 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
     dync__error_guard_begin(&guard);
     bool ok = dync__cuda_form_of(c, part, DYNC__CUDA_VARIANT) != NULL;
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (!ok) dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
+    if (!ok)
+        dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
     return ok;
 }
 
-/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a
+ * variant leaves over is loaded when it is met. */
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
 {
     for (int i = 0; i < c->part.n && ok; i++)
-        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
+        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) ||
+             dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;
@@ -482,11 +561,13 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
     if (!part) return DYNC_ERR_MEMORY;
     part->call = call;
-    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
+    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU",
+              call->row->name);
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
 
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep)
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call,
+                                   const dync__kernel *const with[3], const bool *host, bool keep)
 {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);

@@ -1,18 +1,20 @@
-/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
- * gradients, pooling. Before calls.c, which has faster texts for some and the rest.
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all:
+ * matmul of any dtype, convolution and its gradients, pooling. Before calls.c, which has faster
+ * texts for some and the rest.
  *
- * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
- * picture are read at its beginning and replaced by a neutral value. */
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of
+ * additions is fixed. Places outside of a picture are read at its beginning and replaced by a
+ * neutral value. */
 #include "../dync.in.h"
 #include "cuda.h"
 
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
-typedef struct dync__cl {               /* a loop kernel in the making */
+typedef struct dync__cl { /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
     const dync__kcall *call;
-    dync__kernel none;                   /* takes the builder's calls where there was no memory for one */
-    int n;                               /* loops so far */
+    dync__kernel none; /* takes the builder's calls where there was no memory for one */
+    int n;             /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
 
@@ -37,10 +39,12 @@ static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
 }
 
 /* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
-static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs,
+                           const int64_t *times)
 {
     int64_t stride[DYNC__CL_DIMS] = {0};
-    for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
+    for (int i = 0; pairs[i] >= 0; i += 2)
+        stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
     return dync__kernel_access(c->k, o->lay.offset, stride);
 }
 static int dync__cl_buf(dync__cl *c, int operand, int mode)
@@ -49,20 +53,32 @@ static int dync__cl_buf(dync__cl *c, int operand, int mode)
 }
 static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
 {
-    return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
+    return dync__lb_cast(&c->b,
+                         dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN),
+                                       dync__cl_access(c, &c->call->operand[operand], pairs, NULL)),
+                         type);
 }
 static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
 {
     const dync__operand *o = &c->call->operand[operand];
-    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
-    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
+    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute),
+                          o->dtype);
+    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT),
+                   dync__cl_access(c, o, pairs, NULL), value);
 }
-static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
+static int dync__cl_op(dync__cl *c, int prim, int a, int b)
+{
+    return dync__lb_op(&c->b, prim, a, b, -1);
+}
 static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
-static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
+static int dync__cl_select(dync__cl *c, int p, int a, int b)
+{
+    return dync__lb_op(&c->b, DYNC__P_select, p, a, b);
+}
 
 /* offset + sum of coefficient * loop, as I64 */
-static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2,
+                         int64_t by2)
 {
     int64_t stride[DYNC__CL_DIMS] = {0};
     stride[loop1] += by1;
@@ -73,18 +89,23 @@ static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, in
 /* 0 <= x < n */
 static int dync__cl_inside(dync__cl *c, int x, int64_t n)
 {
-    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
+    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x),
+                       dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
 }
 
-/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
-static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
+/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok`
+ * does not hold. */
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok,
+                            int type, int other)
 {
     const dync__operand *o = &c->call->operand[operand];
     int n = o->lay.ndim;
-    int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
+    int at = dync__cl_op(c, DYNC__P_add,
+                         dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
                          dync__cl_op(c, DYNC__P_mul, x, dync__cl_i(c, o->lay.stride[n - 1])));
     at = dync__cl_select(c, ok, at, dync__cl_i(c, 0));
-    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, o, pairs, NULL), at);
+    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN),
+                               dync__cl_access(c, o, pairs, NULL), at);
     return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
 }
 
@@ -100,7 +121,8 @@ static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
 static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
 {
     dync__cl c = {.call = call};
-    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
+    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1],
+        b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
     int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
     if (type == DYNC_BOOL) type = DYNC_I32;
     for (int d = 0; d < rank; d++) {
@@ -122,7 +144,9 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     a[n_a++] = k, a[n_a++] = rank - 1, b[n_b++] = k, b[n_b++] = rank - 2;
     a[n_a] = b[n_b] = y[n_y] = -1;
     dync__cl_begin(&c, code, rank);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
+    int sum = dync__lb_reduce(
+        &c.b, DYNC__R_SUM,
+        dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
     c.b.section = 2;
     if (bias) sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, y, type));
     dync__cl_store(&c, out, y, sum);
@@ -131,12 +155,19 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
 
 /* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ---------------------------------- */
 
-/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
+/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by
+ * side. Depthwise convolutions, mostly. */
 enum { DYNC__CL_WINDOW = 64 };
-static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
+static bool dync__cl_is_few(int64_t channels, const int64_t *w)
+{
+    return channels * w[2] * w[3] <= DYNC__CL_WINDOW;
+}
 
-/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times that of w; -1: nothing yet. */
-static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok)
+/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times
+ * that of w; -1: nothing yet. */
+static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim,
+                        int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x,
+                        int ok)
 {
     dync__kcall here = *call;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
@@ -144,7 +175,8 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
     in->offset += channel * in->stride[1];
     w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
     c->call = &here;
-    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero), dync__cl_load(c, 1, at_w, type));
+    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero),
+                        dync__cl_load(c, 1, at_w, type));
     c->call = call;
     return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
 }
@@ -152,13 +184,18 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
+                  *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
     bool few = dync__cl_is_few(ws[1], ws);
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
-    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]),
+        o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+        ox = dync__cl_loop(&c, ys[3]);
+    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+        kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
     dync__cl_begin(&c, code, few ? 0 : 5);
-    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
+    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out],
+                  bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
     /* channels as group and channel of it: a stride for the group */
     dync__kcall grouped = *call;
@@ -167,19 +204,26 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
     grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
     if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
-    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1},
+        at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0), ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
-        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy, ix, ok);
+        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0),
+            ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                             dync__cl_inside(&c, ix, xs[3]));
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
+                           ix, ok);
     }
     if (!few) {
         at_x[4] = at_w[4] = i;
-        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
+            ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                             dync__cl_inside(&c, ix, xs[3]));
         int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
-        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
         c.b.section = 2;
     }
     if (call->n == 4) {
@@ -207,30 +251,39 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
 static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape,
+                  *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
     bool few = dync__cl_is_few(ws[0] / t[6], ws);
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
-    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]),
+        h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+        kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
-    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
+        at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
     for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2], &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1], ys[3], &ok_x);
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2],
+                                 &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1],
+                                 ys[3], &ok_x);
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
+                           ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
         at_y[4] = at_w[4] = o;
         int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
         int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
-        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
-        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x),
+                                 type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
         c.b.section = 2;
     }
     dync__cl_store(&c, 2, at_x, sum);
@@ -240,21 +293,27 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
 static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
+                  *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
-    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]),
-        kx = dync__cl_loop(&c, ws[3]), n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]),
+        i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
+        n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
-    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
+        ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
+                         dync__cl_inside(&c, ix, xs[3]));
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1},
+        at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
     int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
     c.b.section = 2;
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
@@ -262,11 +321,13 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
 
 /* ---- pooling: x [.., H, W] y [.., OH, OW] ---------------------------------------------------- */
 
-/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
+/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any
+ * operand. */
 static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
 {
     int n = 0, rank = out->lay.ndim;
-    for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
+    for (int d = 0; d < rank - 2; d++)
+        pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
     *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
     *x = dync__cl_loop(c, out->lay.shape[rank - 1]);
     pairs[n] = -1;
@@ -274,9 +335,13 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
 }
 
 /* A window over the last two dims of `in`: loops, and the place that the inner ones point at. */
-typedef struct dync__cl_pool { int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type; int64_t h, w; } dync__cl_pool;
+typedef struct dync__cl_pool {
+    int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type;
+    int64_t h, w;
+} dync__cl_pool;
 
-static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right)
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down,
+                                         int64_t right)
 {
     const int64_t *t = c->call->attr;
     const dync__operand *in = &c->call->operand[0];
@@ -288,7 +353,8 @@ static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int
     dync__cl_begin(c, code, n_outer);
     p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
     p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
-    p.ok = dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
+    p.ok =
+        dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
     return p;
 }
 
@@ -304,16 +370,23 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
 {
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
-    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, dync__lb_f(&c.b, p.type, -HUGE_VAL));
+    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type,
+                             dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
     c.b.section = 3;
-    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
-    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
-    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
-    int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
+    int place =
+        dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)),
+        nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN,
+                                dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
+    int last =
+        dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
     c.b.section = 4;
-    int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
-    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)), index, dync__cl_i(&c, 0));
+    int index =
+        dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)),
+                            index, dync__cl_i(&c, 0));
     dync__cl_pool_result(&p);
     dync__cl_store(&c, 1, p.pairs, top);
     dync__cl_store(&c, 2, p.pairs, index);
@@ -328,8 +401,12 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
     if (t[8]) return dync__cl_i(c, t[8]);
     for (int d = 0; d < 2; d++) {
         int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
-        int from = dync__cl_op(c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])), dync__cl_i(c, pad));
-        int to = dync__cl_op(c, DYNC__P_min, dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)), dync__cl_i(c, t[7] ? length + pad : length));
+        int from = dync__cl_op(c, DYNC__P_sub,
+                               dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])),
+                               dync__cl_i(c, pad));
+        int to = dync__cl_op(c, DYNC__P_min,
+                             dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)),
+                             dync__cl_i(c, t[7] ? length + pad : length));
         if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
         size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
     }
@@ -341,11 +418,18 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl c = {.call = call};
     dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
     int zero = dync__lb_f(&c.b, p.type, 0);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)), any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)),
+        any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
     c.b.section = 2;
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0), dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w), p.type);
+    int by = dync__lb_cast(&c.b,
+                           dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0),
+                                           dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w),
+                           p.type);
     dync__cl_pool_result(&p);
-    dync__cl_store(&c, 1, p.pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, p.type, 0)));
+    dync__cl_store(&c, 1, p.pairs,
+                   dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by),
+                                   dync__lb_f(&c.b, p.type, 0)));
     return dync__cl_finish(&c, code);
 }
 
@@ -354,37 +438,48 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim, type = dync__cl_working(gx->dtype), n = dync__cl_planes(&c, gx, pairs, &y, &x);
+    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim,
+                                                        type = dync__cl_working(gx->dtype),
+                                                        n = dync__cl_planes(&c, gx, pairs, &y, &x);
     int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
     dync__cl_begin(&c, code, n_outer);
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2], gy->lay.shape[rank - 2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3], gy->lay.shape[rank - 1], &ok_x);
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2],
+                             gy->lay.shape[rank - 2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3],
+                             gy->lay.shape[rank - 1], &ok_x);
     int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
     int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
+    int by = dync__lb_cast(
+        &c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
+                              dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
     c.b.section = 2;
-    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1,
+    pairs[n + 4] = -1;
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call,
+                                           bool *done)
 {
     *done = true;
-    for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
+    for (int i = 0; i < call->n; i++) /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
             if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
     if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
     if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
     if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input))
+        return dync__cl_conv_input(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight))
+        return dync__cl_conv_weight(code, call);
     if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad))
+        return dync__cl_avg_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }

@@ -1,16 +1,25 @@
-/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c, before launch.c.
+/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c,
+ * before launch.c.
  *
- * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its stream and serves the next request of that
- * stream that it fits without much waste: work on one stream runs in order, so nobody has to wait. Where the driver has no more, everything
- * kept is given back and asked for once again. While a graph is recorded nothing that it used is given to others. */
+ * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its
+ * stream and serves the next request of that stream that it fits without much waste: work on one
+ * stream runs in order, so nobody has to wait. Where the driver has no more, everything kept is
+ * given back and asked for once again. While a graph is recorded nothing that it used is given to
+ * others. */
 #include "../dync.in.h"
 #include "cuda.h"
 
-typedef struct dync__cuda_block { struct dync__cuda_block *next; void *p; size_t n; int device; cudaStream_t stream; } dync__cuda_block;
+typedef struct dync__cuda_block {
+    struct dync__cuda_block *next;
+    void *p;
+    size_t n;
+    int device;
+    cudaStream_t stream;
+} dync__cuda_block;
 static struct {
     dync__mutex lock;
     dync__cuda_block *kept[DYNC__CUDA_DEVICES];
-    dync__map live;                      /* address to block */
+    dync__map live; /* address to block */
     dync_cuda_memory stats[DYNC__CUDA_DEVICES];
 } dync__cuda_pool;
 
@@ -20,12 +29,15 @@ static size_t dync__cuda_rounded(size_t n)
     return n > SIZE_MAX - unit ? n : (n + unit - 1) / unit * unit;
 }
 
-/* Called with the lock held, as are those below. The smallest kept block that is not a quarter too large. */
+/* Called with the lock held, as are those below. The smallest kept block that is not a quarter too
+ * large. */
 static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n)
 {
     dync__cuda_block **best = NULL;
     for (dync__cuda_block **b = &dync__cuda_pool.kept[device >> 8]; *b; b = &(*b)->next)
-        if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 && (!best || (*b)->n < (*best)->n)) best = b;
+        if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 &&
+            (!best || (*b)->n < (*best)->n))
+            best = b;
     if (!best) return NULL;
     dync__cuda_block *found = *best;
     *best = found->next;
@@ -68,7 +80,9 @@ static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, s
     }
     if (e != 0) {
         char what[160];
-        dync__format(what, sizeof what, "out of memory? Tried to allocate %zu bytes on cuda:%d, %lld are in use", n, device >> 8, (long long)stats->allocated);
+        dync__format(what, sizeof what,
+                     "out of memory? Tried to allocate %zu bytes on cuda:%d, %lld are in use", n,
+                     device >> 8, (long long)stats->allocated);
         (void)dync__cuda_check(e, what);
         dync__free(b, sizeof *b);
         return NULL;
@@ -92,9 +106,12 @@ DYNC__FN void *dync__cuda_alloc(int device, size_t n)
     dync__lock(&dync__cuda_pool.lock);
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     dync__cuda_block *b = dync__cuda_kept_find(device, stream, n);
-    if (b) stats->reused++;
-    else b = dync__cuda_block_new(device, stream, n);
-    if (b && !dync__map_put(&dync__cuda_pool.live, (uint64_t)(uintptr_t)b->p, (uint64_t)(uintptr_t)b)) {
+    if (b)
+        stats->reused++;
+    else
+        b = dync__cuda_block_new(device, stream, n);
+    if (b &&
+        !dync__map_put(&dync__cuda_pool.live, (uint64_t)(uintptr_t)b->p, (uint64_t)(uintptr_t)b)) {
         b->next = dync__cuda_pool.kept[device >> 8];
         dync__cuda_pool.kept[device >> 8] = b;
         b = NULL;
@@ -164,28 +181,40 @@ DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
 {
     void *p = NULL;
     if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
-    return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
+    return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */),
+                            "cudaHostAlloc") == DYNC_OK
+               ? p
+               : NULL;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device,
+                                           const void *src, size_t n)
 {
     int device = to_device == DYNC_CPU ? from_device : to_device;
-    if (n == 0) return DYNC_OK;                              /* there may be no address */
+    if (n == 0) return DYNC_OK; /* there may be no address */
     DYNC__TRY(dync__cuda_known(device));
     DYNC__TRY(dync__cuda_enter(device));
     if (to_device == DYNC_CPU || from_device == DYNC_CPU || to_device == from_device)
-        return dync__cuda_check(cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)), "cudaMemcpyAsync");
-    /* Between devices: the source's work comes first, and it may not go on before the copy is done. */
+        return dync__cuda_check(
+            cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)),
+            "cudaMemcpyAsync");
+    /* Between devices: the source's work comes first, and it may not go on before the copy is done.
+     */
     DYNC__TRY(dync__cuda_enter(from_device));
-    DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)), "cudaStreamSynchronize"));
+    DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)),
+                               "cudaStreamSynchronize"));
     DYNC__TRY(dync__cuda_enter(to_device));
-    DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n, dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync"));
-    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync");
+    DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n,
+                                                   dync__cuda_stream(to_device)),
+                               "cudaMemcpyPeerAsync"));
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)),
+                            "cudaMemcpyPeerAsync");
 }
 
-DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src,
+                                     size_t n)
 {
     DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
     if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;

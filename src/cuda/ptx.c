@@ -1,12 +1,13 @@
 /* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
  *
- *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
- *                offset of random numbers where they are drawn
- *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over goes to a scalar tail
- *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side, T warps along the row
- * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
- * Invariant: every register is declared once, at the top of its function, before the statements.
- * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
+ *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its
+ * value), then scratch, then the state, seed and offset of random numbers where they are drawn flat
+ * every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over
+ * goes to a scalar tail rows         T threads a row, neighbours in memory side by side; columns:
+ * 32 rows side by side, T warps along the row Sums are taken lane by lane, then over the lanes, the
+ * warp and the block in a fixed order: the same bits every time. Invariant: every register is
+ * declared once, at the top of its function, before the statements. Sources: NVIDIA, PTX ISA 8.0;
+ * techniques.md 2f of the design (bandwidth kernels). */
 #include "../dync.in.h"
 #include "ptx.h"
 
@@ -22,7 +23,10 @@ DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name) { dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name); }
+DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name)
+{
+    dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name);
+}
 
 static char *dync__ptx_name(dync__ptx *p)
 {
@@ -40,9 +44,16 @@ DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
 
 DYNC__FN const char *dync__ptx_type(int type)
 {
-    return type == DYNC_F32 ? "f32" : type == DYNC_F64 ? "f64" : type == DYNC_I64 ? "s64" : type == DYNC_I32 ? "s32" : "pred";
+    return type == DYNC_F32   ? "f32"
+           : type == DYNC_F64 ? "f64"
+           : type == DYNC_I64 ? "s64"
+           : type == DYNC_I32 ? "s32"
+                              : "pred";
 }
-DYNC__FN const char *dync__ptx_bits(int type) { return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32"; }
+DYNC__FN const char *dync__ptx_bits(int type)
+{
+    return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32";
+}
 
 DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 {
@@ -68,20 +79,26 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
-static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
+static bool dync__ptx_straight(const dync__ptx *p)
+{
+    return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+}
 
 /* Are the registers of i those of this block, or good everywhere? */
 static bool dync__ptx_at_hand(const dync__ptx *p, int i)
 {
     const dync__inst *in = dync__ptx_inst(p, i);
     if (p->where[i] < 0) return false;
-    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || dync__ptx_straight(p);
+    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce ||
+           dync__ptx_straight(p);
 }
 
 DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
 {
     const dync__inst *in = dync__ptx_inst(p, i);
-    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2 ? 1 : p->groups * p->vec;
+    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2
+               ? 1
+               : p->groups * p->vec;
 }
 
 DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
@@ -95,9 +112,11 @@ static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *nam
     const dync__inst *in = dync__ptx_inst(p, i);
     char block[16] = "", lanes[16] = "";
     const char *prim = dync__prim_info(in->prim)->name;
-    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) && in->prim != DYNC__P_reduce)
+    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) &&
+        in->prim != DYNC__P_reduce)
         dync__format(block, sizeof block, "b%d", (int)p->where[i]);
-    if (dync__ptx_lanes(p, i) > 1) dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
+    if (dync__ptx_lanes(p, i) > 1)
+        dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
     dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
     return name;
 }
@@ -132,11 +151,15 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
-    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
-        if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
+    if (!p->shape.guarded ||
+        (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
+        if (p->shape.mode == DYNC__PTX_FLAT || !writes ||
+            p->shape.rows % p->shape.rows_per_block == 0)
+            return "";
         return "@%rowok ";
     }
-    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in", group, p->block);
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in",
+                 group, p->block);
     return name;
 }
 
@@ -150,7 +173,8 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
     if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
     if (p->taken == i + 1) return;
-    dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+    dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name,
+                   in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
     switch (in->prim) {
     case DYNC__P_load:
@@ -166,8 +190,10 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
-static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix.
+ */
+static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
+                                  const char *prefix, const char *suffix)
 {
     char rest[40], name[40];
     dync__format(rest, sizeof rest, "%s", linear);
@@ -177,8 +203,10 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
         int64_t extent = p->k->extent[d];
         bool more = false;
         for (int e = from; e < d; e++) more |= p->k->extent[e] > 1;
-        if (extent <= 1) dync__ptx_line(p, "mov.%s %s, 0", p->index, name);
-        else if (!more) dync__ptx_line(p, "mov.%s %s, %s", p->index, name, rest);
+        if (extent <= 1)
+            dync__ptx_line(p, "mov.%s %s, 0", p->index, name);
+        else if (!more)
+            dync__ptx_line(p, "mov.%s %s, %s", p->index, name, rest);
         else {
             const char *next = dync__ptx_temp(p, p->index);
             dync__ptx_line(p, "div.%s %s, %s, %lld", p->index, next, rest, (long long)extent);
@@ -189,9 +217,13 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
     }
 }
 
-static int dync__ptx_first_inner(const dync__ptx *p) { return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer; }
+static int dync__ptx_first_inner(const dync__ptx *p)
+{
+    return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer;
+}
 
-/* Position of every group of this block: base + (group * T + t) * vec, with its guard and its coordinates. */
+/* Position of every group of this block: base + (group * T + t) * vec, with its guard and its
+ * coordinates. */
 static void dync__ptx_positions(dync__ptx *p, const char *base)
 {
     const dync__ptx_shape *s = &p->shape;
@@ -199,29 +231,39 @@ static void dync__ptx_positions(dync__ptx *p, const char *base)
     for (int g = 0; g < p->groups; g++) {
         dync__format(name, sizeof name, "%%pos%db%d", g, p->block);
         dync__ptx_reg(p, p->index, name);
-        if (s->mode == DYNC__PTX_FLAT && p->copy) dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(s->inner / s->vec * s->vec));
+        if (s->mode == DYNC__PTX_FLAT && p->copy)
+            dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name,
+                           (long long)(s->inner / s->vec * s->vec));
         else if (s->mode == DYNC__PTX_FLAT) {
-            if (g) dync__ptx_line(p, "mad.lo.%s %s, %%T, %d, %s", p->index, name, g, base);
-            else dync__ptx_line(p, "mov.%s %s, %s", p->index, name, base);
+            if (g)
+                dync__ptx_line(p, "mad.lo.%s %s, %%T, %d, %s", p->index, name, g, base);
+            else
+                dync__ptx_line(p, "mov.%s %s, %s", p->index, name, base);
         } else {
             dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(g * s->threads));
         }
         dync__format(in, sizeof in, "%%in%db%d", g, p->block);
         if (s->mode == DYNC__PTX_FLAT && g && s->guarded) {
             dync__ptx_reg(p, "pred", in);
-            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)(s->inner / s->vec));
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name,
+                           (long long)(s->inner / s->vec));
         }
         if (p->vec > 1) dync__ptx_line(p, "mul.lo.%s %s, %s, %d", p->index, name, name, p->vec);
-        if (s->mode != DYNC__PTX_FLAT && base) dync__ptx_line(p, "add.%s %s, %s, %s", p->index, name, name, base);
+        if (s->mode != DYNC__PTX_FLAT && base)
+            dync__ptx_line(p, "add.%s %s, %s, %s", p->index, name, name, base);
         if (s->mode != DYNC__PTX_FLAT && s->guarded) {
             dync__ptx_reg(p, "pred", in);
-            if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, in, name);
-            else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)s->inner);
+            if (s->splits > 1)
+                dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, in, name);
+            else
+                dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name,
+                               (long long)s->inner);
         }
         if (s->guarded && !(s->mode == DYNC__PTX_FLAT && (g == 0 || p->copy))) {
             dync__format(put, sizeof put, "%%put%db%d", g, p->block);
             dync__ptx_reg(p, "pred", put);
-            dync__ptx_line(p, "and.pred %s, %s, %s", put, in, s->mode == DYNC__PTX_FLAT ? "%true" : "%rowok");
+            dync__ptx_line(p, "and.pred %s, %s, %s", put, in,
+                           s->mode == DYNC__PTX_FLAT ? "%true" : "%rowok");
         }
         dync__format(suffix, sizeof suffix, "_%db%d", g, p->block);
         dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
@@ -252,7 +294,8 @@ static void dync__ptx_open(dync__ptx *p)
         const dync__buf *b = &p->k->buf.at[i];
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(p, "b64", name);
-        dync__str_addf(&p->body, "    // %s: %s%s%s\n", name, dync__dtype_info(b->dtype)->name, b->name ? " " : "", b->name ? b->name : "");
+        dync__str_addf(&p->body, "    // %s: %s%s%s\n", name, dync__dtype_info(b->dtype)->name,
+                       b->name ? " " : "", b->name ? b->name : "");
         dync__ptx_line(p, "ld.param.b64 %s, [p%d]", name, i);
         if (!p->host[i]) dync__ptx_line(p, "cvta.to.global.u64 %s, %s", name, name);
     }
@@ -283,7 +326,10 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     memset(l, 0, sizeof *l);
     dync__str clean = {0};
     for (const char *c = p->k->name; *c && clean.n < 60; c++)
-        dync__str_addc(&clean, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_');
+        dync__str_addc(&clean, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                                       (*c >= '0' && *c <= '9')
+                                   ? *c
+                                   : '_');
     dync__format(l->entry, sizeof l->entry, "dync_%s_%d", dync__str_get(&clean), out->n_launches);
     dync__str_free(&clean);
     l->grid[0] = gx;
@@ -293,7 +339,8 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     dync__str_addf(&out->text, "\n.visible .entry %s(", l->entry);
     for (int i = 0; i < n; i++) dync__str_addf(&out->text, "%s.param .b64 p%d", i ? ", " : "", i);
     dync__str_addf(&out->text, ")\n.maxntid %d, 1, 1\n{\n", block);
-    if (p->shared_bytes) dync__str_addf(&out->text, "    .shared .align 16 .b8 smem[%d];\n", p->shared_bytes);
+    if (p->shared_bytes)
+        dync__str_addf(&out->text, "    .shared .align 16 .b8 smem[%d];\n", p->shared_bytes);
     dync__str_add(&out->text, dync__str_get(&p->regs));
     dync__str_add(&out->text, dync__str_get(&p->body));
     dync__str_add(&out->text, "    ret;\n}\n");
@@ -307,7 +354,8 @@ static void dync__ptx_special(dync__ptx *p, const char *name, const char *specia
 }
 
 /* %d = %a * %b + %c of 32-bit numbers, in the type of indices. */
-static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c)
+static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b,
+                            const char *c)
 {
     dync__ptx_reg(p, p->index, name);
     if (!p->shape.wide) {
@@ -331,7 +379,8 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
 {
     const dync__ptx_shape *s = &p->shape;
     int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
-    int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) / ((int64_t)s->block * s->groups);
+    int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) /
+                     ((int64_t)s->block * s->groups);
     blocks = DYNC__MAX(DYNC__MIN(blocks, (int64_t)units * 8), 1);
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
@@ -384,16 +433,18 @@ static void dync__ptx_row_begin(dync__ptx *p)
     dync__ptx_reg(p, "u32", "%sub");
     dync__ptx_reg(p, "u32", "%lane");
     bool columns = s->mode == DYNC__PTX_COLUMNS;
-    int width = columns ? 32 : (int)s->threads;             /* a power of two */
+    int width = columns ? 32 : (int)s->threads; /* a power of two */
     dync__ptx_line(p, "and.b32 %%lane, %%thr, %d", width - 1);
     dync__ptx_line(p, "div.u32 %%sub, %%thr, %d", width);
     dync__format(count, sizeof count, "%d", s->rows_per_block);
     dync__ptx_place(p, "%row", "%cta", count, columns ? "%lane" : "%sub");
     dync__ptx_reg(p, p->index, "%t");
-    dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%t, %s" : "mov.u32 %%t, %s", columns ? "%sub" : "%lane");
+    dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%t, %s" : "mov.u32 %%t, %s",
+                   columns ? "%sub" : "%lane");
     dync__ptx_reg(p, "pred", "%rowok");
     dync__ptx_line(p, "setp.lt.%s %%rowok, %%row, %lld", p->index, (long long)s->rows);
-    if (s->rows % s->rows_per_block) dync__ptx_line(p, "min.%s %%row, %%row, %lld", p->index, (long long)s->rows - 1);
+    if (s->rows % s->rows_per_block)
+        dync__ptx_line(p, "min.%s %%row, %%row, %lld", p->index, (long long)s->rows - 1);
     dync__ptx_reg(p, "pred", "%first");
     dync__ptx_line(p, "setp.eq.%s %%first, %%t, 0", p->index);
     dync__ptx_line(p, "and.pred %%first, %%first, %%rowok");
@@ -418,15 +469,18 @@ static void dync__ptx_row_begin(dync__ptx *p)
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
 {
     if (!p->in_place || p->shape.threads <= 1) return;
-    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32) dync__ptx_line(p, "bar.sync 0");
-    else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32)
+        dync__ptx_line(p, "bar.sync 0");
+    else
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
 }
 
 static void dync__ptx_phase(dync__ptx *p, int phase)
 {
     const dync__ptx_shape *s = &p->shape;
     bool any = false;
-    for (int i = 0; i < p->k->inst.n; i++) any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
+    for (int i = 0; i < p->k->inst.n; i++)
+        any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
     if (!any) return;
     const char *start = s->splits > 1 ? "%start" : NULL;
     char base[24], label[24], done[24];
@@ -436,7 +490,9 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     dync__ptx_reduce_begin(p);
     if (s->inner == 0) {
         for (int i = 0; i < p->k->inst.n; i++)
-            if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_inst(p, i)->section == 2 * phase + 1) p->where[i] = 0;
+            if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce &&
+                dync__ptx_inst(p, i)->section == 2 * phase + 1)
+                p->where[i] = 0;
     } else if (s->turns == 1) {
         if (p->block == 0) {
             p->block = 1;
@@ -454,9 +510,12 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
         dync__str_addf(&p->body, "%s:\n", label);
         dync__ptx_positions(p, base);
         dync__ptx_section(p, 2 * phase + 1);
-        dync__ptx_line(p, "add.%s %s, %s, %lld", p->index, base, base, (long long)(s->groups * s->threads * s->vec));
-        if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, done, base);
-        else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, done, base, (long long)s->inner);
+        dync__ptx_line(p, "add.%s %s, %s, %lld", p->index, base, base,
+                       (long long)(s->groups * s->threads * s->vec));
+        if (s->splits > 1)
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, done, base);
+        else
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, done, base, (long long)s->inner);
         dync__ptx_line(p, "@%s bra %s", done, label);
         p->block++;
     }
@@ -464,22 +523,28 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
 
-/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what row code stores, and what that takes; reductions of
- * phases before come from the scratch memory. False: nothing. */
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what
+ * row code stores, and what that takes; reductions of phases before come from the scratch memory.
+ * False: nothing. */
 static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
 {
     bool any = false;
     memset(p->needed, 0, (size_t)p->k->inst.n);
     for (int i = p->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__ptx_inst(p, i);
-        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce, here = in->section == 2 * phase + 1;
-        if (all[i] && (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces))) p->needed[i] = any = true;
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++) p->needed[in->arg[a]] |= p->needed[i];
+        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce,
+             here = in->section == 2 * phase + 1;
+        if (all[i] &&
+            (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces)))
+            p->needed[i] = any = true;
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++)
+            p->needed[in->arg[a]] |= p->needed[i];
     }
     return any;
 }
 
-/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are many to a thread. */
+/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are
+ * many to a thread. */
 static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
 {
     dync__ptx_shape *s = &p->shape;
@@ -506,7 +571,8 @@ static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
             dync__ptx_phase(p, phase);
             dync__ptx_partials_store(p);
         }
-        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, p->stage == 1 ? s->splits : 1, s->block);
+        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block,
+                        p->stage == 1 ? s->splits : 1, s->block);
     }
 }
 
@@ -537,11 +603,13 @@ static void dync__ptx_mark(dync__ptx *p)
         const dync__inst *in = dync__ptx_inst(p, i);
         if (!dync__inst_has_value(in)) p->needed[i] = 1;
         if (in->prim == DYNC__P_random && p->needed[i]) p->uses_random = true;
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) p->needed[in->arg[a]] |= p->needed[i];
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            p->needed[in->arg[a]] |= p->needed[i];
         p->n_phases = DYNC__MAX(p->n_phases, (in->section + 1) / 2);
     }
     p->n_phases = DYNC__MAX(p->n_phases, 1);
-    for (int i = 0; i < k->buf.n; i++) p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
+    for (int i = 0; i < k->buf.n; i++)
+        p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
 }
 
 /* Does not vary along the row; or along its last loop. */
@@ -556,9 +624,11 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
             p->uniform[i] = 2;
             continue;
         }
-        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) level = DYNC__MIN(level, p->uniform[in->arg[a]]);
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            level = DYNC__MIN(level, p->uniform[in->arg[a]]);
         for (int d = first; in->access >= 0 && d < k->n_dims; d++)
-            if (k->access.at[in->access].stride[d] != 0 && k->extent[d] > 1) level = DYNC__MIN(level, d == k->n_dims - 1 ? 0 : 1);
+            if (k->access.at[in->access].stride[d] != 0 && k->extent[d] > 1)
+                level = DYNC__MIN(level, d == k->n_dims - 1 ? 0 : 1);
         if (in->prim == DYNC__P_reduce) level = 2;
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
@@ -566,7 +636,8 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k,
+                                    const bool *host, int64_t columns, bool scalar)
 {
     size_t n = (size_t)k->inst.n + 1;
     p->arena = arena;
@@ -601,7 +672,9 @@ DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char 
         if (in->prim != DYNC__P_load || in->buf != given || !p->needed[i]) continue;
         p->where[i] = p->block;
         for (int lane = 0; lane < dync__ptx_lanes(p, i); lane++)
-            if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), dync__ptx_dest(p, i, lane), value[lane]);
+            if (dync__ptx_lane(p, i, lane) == lane)
+                dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type),
+                               dync__ptx_dest(p, i, lane), value[lane]);
     }
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
 }
@@ -640,16 +713,20 @@ DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40])
     }
     p->raw = 0;
     dync__ptx_emit(p, p->taken - 1);
-    for (int lane = 0; lane < p->vec; lane++) dync__format(value[lane], sizeof value[lane], "%s", dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
+    for (int lane = 0; lane < p->vec; lane++)
+        dync__format(value[lane], sizeof value[lane], "%s",
+                     dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
     p->block = last;
 }
 
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
 {
-    dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
+    dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n",
+                   strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
 
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out)
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units,
+                                      bool scalar, dync__ptx_text *out)
 {
     dync__arena arena = {0};
     dync__ptx p;
@@ -669,16 +746,24 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
         dync__ptx_mark_uniform(&p);
         dync__ptx_mark_pairs(&p);
         p.index = p.shape.wide ? "u64" : "u32";
-        dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows, (long long)p.shape.inner);
+        dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows,
+                       (long long)p.shape.inner);
         dync__ptx_header(&out->text, "sm_80");
         out->is_vector = p.shape.vec > 1;
-        if (p.shape.mode == DYNC__PTX_FLAT) dync__ptx_flat(&p, out, units);
-        else dync__ptx_rows(&p, out);
+        if (p.shape.mode == DYNC__PTX_FLAT)
+            dync__ptx_flat(&p, out, units);
+        else
+            dync__ptx_rows(&p, out);
         out->random = p.uses_random;
         out->n_checks = p.n_checks;
         memcpy(out->check, p.check, sizeof p.check);
-        if (p.unsupported) status = dync__fail(DYNC_ERR_UNSUPPORTED, "kernel %s: a row that is written while it is read is too long for a GPU block", p.k->name);
-        else if (p.failed || out->text.failed) status = dync__fail_memory(0);
+        if (p.unsupported)
+            status = dync__fail(
+                DYNC_ERR_UNSUPPORTED,
+                "kernel %s: a row that is written while it is read is too long for a GPU block",
+                p.k->name);
+        else if (p.failed || out->text.failed)
+            status = dync__fail_memory(0);
     }
     dync__str_free(&p.body);
     dync__str_free(&p.regs);

@@ -1,28 +1,38 @@
-/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
- * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
+/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c
+ * holds the text builder and the whole kernel, ptx_prim.c the primitives, ptx_mem.c addresses,
+ * loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
  * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
- * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
- * row and all threads of the grid. A kernel with few rows and long ones is split over blocks: each phase is a launch that joins what the phases before
- * left in scratch memory and leaves its own partial results there; row code stores in a last one. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+ * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory
+ * access moves. A pointwise kernel is one row and all threads of the grid. A kernel with few rows
+ * and long ones is split over blocks: each phase is a launch that joins what the phases before left
+ * in scratch memory and leaves its own partial results there; row code stores in a last one.
+ * Registers are named after values: %mul7_2 is value 7 in lane 2. */
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
 #include "rt.h"
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 6, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
+enum {
+    DYNC__PTX_LAUNCHES = 6,
+    DYNC__PTX_MAPS = 4,
+    DYNC__PTX_CHECKS = 16,
+    DYNC__PTX_BLOCK = 256,
+    DYNC__PTX_LANES = 64,
+    DYNC__PTX_TURNED = 6
+};
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
-    int mode, vec, groups;               /* groups: of lanes per thread and turn */
-    int64_t threads;                     /* T; 0: the whole grid */
+    int mode, vec, groups; /* groups: of lanes per thread and turn */
+    int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
-    int64_t turns;                       /* of the loop over the row; 1: straight code, values stay in registers */
-    int64_t splits, chunk;               /* of the row over blocks; inner indices of each */
+    int64_t turns; /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
-    bool wide;                           /* indices need 64 bits */
-    bool guarded;                        /* a turn may reach past the row's end */
-    int side, across;                    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool wide;        /* indices need 64 bits */
+    bool guarded;     /* a turn may reach past the row's end */
+    int side, across; /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
     int64_t blocks;
 } dync__ptx_shape;
 
@@ -30,15 +40,20 @@ typedef struct dync__ptx_launch {
     char entry[96];
     int64_t grid[3];
     int block, shared_bytes;
-    int64_t steps;                       /* launched so often, the number of the launch being one more parameter; 0: once */
+    int64_t
+        steps; /* launched so often, the number of the launch being one more parameter; 0: once */
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
-typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
-/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]". Sizes and boxes in elements, the innermost first,
- * strides in bytes from the second on. type, swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
+typedef struct dync__ptx_check {
+    int buf, align;
+    int64_t offset;
+} dync__ptx_check;
+/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]".
+ * Sizes and boxes in elements, the innermost first, strides in bytes from the second on. type,
+ * swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
 typedef struct dync__ptx_map {
     int buf, type, rank, swizzle;
-    int64_t offset;                      /* bytes into the buffer */
+    int64_t offset; /* bytes into the buffer */
     uint64_t size[5], stride[4];
     uint32_t box[5];
 } dync__ptx_map;
@@ -52,22 +67,30 @@ typedef struct dync__ptx_text {
     bool random, is_vector;
 } dync__ptx_text;
 
-typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+typedef struct dync__ptx_address {
+    int buf, access, group, at;
+    char reg[24];
+} dync__ptx_address;
 /* An access through shared memory: its place there, elements of one access of global memory. */
-typedef struct dync__ptx_turned { int buf, access, width, at; bool out; } dync__ptx_turned;
+typedef struct dync__ptx_turned {
+    int buf, access, width, at;
+    bool out;
+} dync__ptx_turned;
 typedef struct dync__ptx {
-    dync__str body, regs;                /* statements; declarations */
+    dync__str body, regs; /* statements; declarations */
     const dync__kernel *k;
     const bool *host;
     dync__ptx_shape shape;
-    int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage;          /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
-    char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
-    const char *index;                   /* "u32" or "u64": type of linear indices */
-    uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
-    int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
-    int32_t *paired;                     /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
-    int block;                           /* number of the block being emitted */
+    int vec, groups; /* of what is being emitted: the tail of a flat kernel has one lane */
+    int n_phases, phase, stage; /* phase being emitted; stage: 1 a phase of a split kernel, 2 its
+                                   row code, 0 not split */
+    char copy;                  /* suffix that tells the tail's registers from the others; 0 none */
+    const char *index;          /* "u32" or "u64": type of linear indices */
+    uint8_t *needed, *uniform;  /* by instruction; uniform 1: within a group, 2: within the row */
+    int32_t *where; /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t
+        *paired; /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    int block;   /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
     DYNC__VEC(dync__ptx_address) address;
@@ -77,11 +100,12 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
-    int raw;                             /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that is made values */
-    int taken;                           /* number of the store that is not done, + 1: its value is asked for; 0 none */
-    int most;                            /* neighbours of a group, at most; 0: as may be */
-    bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
-    char name[16][40];                   /* operands under way */
+    int raw; /* of a piece in two steps: 1 loads leave what they read in registers named after them,
+                2 that is made values */
+    int taken;     /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int most;      /* neighbours of a group, at most; 0: as may be */
+    bool in_place; /* a buffer is read and written: threads past the last row may not even read */
+    char name[16][40]; /* operands under way */
     int next_name;
 } dync__ptx;
 
@@ -98,7 +122,7 @@ DYNC__FN const char *dync__ptx_type(int compute_type);
 DYNC__FN const char *dync__ptx_bits(int compute_type);
 /* register or immediate of a value; emits it again where it is not at hand */
 DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);
-DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane); /* never an immediate */
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
 /* declares and names the register of a value */
 DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
@@ -106,21 +130,28 @@ DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
 DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
-DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
+DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in)
+{
+    return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT;
+}
 /* nothing where nothing is written in place */
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
 /* lanes it is computed in: 1 where it is uniform in the row */
 DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
 /* the lane that holds its value for this one */
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);
-/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or
+ * DYNC_ERR_UNSUPPORTED. */
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units,
+                                      bool scalar, dync__ptx_text *out);
 /* everything of one section */
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
-DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *,
+                                    const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
-/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later the values, `vec` of them. load gives what value asks for. */
+/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later
+ * the values, `vec` of them. load gives what value asks for. */
 DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
 DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
@@ -145,7 +176,8 @@ DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 /* reg += coordinate * by, in 64 bits */
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate,
+                                   int64_t by);
 /* ---- ptx_half.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
@@ -157,7 +189,8 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
 /* number in p->turned, or -1 */
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
 /* address in shared memory */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out,
+                                     size_t cap);
 /* the statements of a kernel that runs in squares */
 DYNC__FN void dync__ptx_turn(dync__ptx *);
 /* ---- ptx_reduce.c ---------------------------------------------------------------------------- */

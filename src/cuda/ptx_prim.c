@@ -1,9 +1,15 @@
-/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c; roundings are written out (.rn), so that ptxas
- * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
+/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c;
+ * roundings are written out (.rn), so that ptxas contracts nothing and f32 and f64 come out as on
+ * the CPU to the bit. BOOL values are predicates. */
 #include "../dync.in.h"
 #include "ptx.h"
 
-typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
+typedef struct dync__ptx_op {
+    dync__ptx *p;
+    const dync__inst *in;
+    int type, lane;
+    const char *to, *a, *b, *c;
+} dync__ptx_op;
 
 static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
 
@@ -12,7 +18,10 @@ static void dync__ptx_two(const dync__ptx_op *o, const char *name)
 {
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
 }
-static void dync__ptx_one(const dync__ptx_op *o, const char *name) { dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a); }
+static void dync__ptx_one(const dync__ptx_op *o, const char *name)
+{
+    dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a);
+}
 
 /* a < b or a is NaN ? a : b; with greater for max. */
 static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
@@ -32,7 +41,9 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
 {
     const char *t = dync__ptx_type(o->type);
     if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t, o->to, o->a, o->b);
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s",
+                       dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t,
+                       o->to, o->a, o->b);
         return;
     }
     if (strcmp(name, "ne") == 0 || strcmp(name, "eq") == 0) {
@@ -42,7 +53,8 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
     }
     const char *below = dync__ptx_temp(o->p, "pred");
     dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
-    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below, o->b);
+    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below,
+                   o->b);
 }
 
 /* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
@@ -53,7 +65,8 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
         dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
         return;
     }
-    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"), *odd = dync__ptx_temp(o->p, "pred");
+    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"),
+               *odd = dync__ptx_temp(o->p, "pred");
     const char *by = dync__ptx_temp(o->p, t), *negative = dync__ptx_temp(o->p, t);
     dync__ptx_line(o->p, "setp.eq.%s %s, %s, 0", t, zero, o->b);
     dync__ptx_line(o->p, "setp.eq.%s %s, %s, -1", t, minus, o->b);
@@ -61,7 +74,8 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
     dync__ptx_line(o->p, "selp.%s %s, 1, %s, %s", t, by, o->b, odd);
     dync__ptx_line(o->p, "neg.%s %s, %s", t, negative, o->a);
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", remainder ? "rem" : "div", t, o->to, o->a, by);
-    if (!remainder) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
+    if (!remainder)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
     dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
 }
 
@@ -81,7 +95,8 @@ static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
 static void dync__ptx_select(const dync__ptx_op *o)
 {
     if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c, o->a);
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c,
+                       o->a);
         return;
     }
     const char *yes = dync__ptx_temp(o->p, "pred"), *no = dync__ptx_temp(o->p, "pred");
@@ -95,22 +110,38 @@ static void dync__ptx_cast(const dync__ptx_op *o)
 {
     int to = o->in->type, from = o->type;
     const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
-    if (to == DYNC_BOOL) dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f, o->to, o->a,
-                                        from == DYNC_F32 ? "0f00000000" : from == DYNC_F64 ? "0d0000000000000000" : "0");
-    else if (from == DYNC_BOOL) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, to == DYNC_F32 ? "0f3f800000" : to == DYNC_F64 ? "0d3ff0000000000000" : "1",
-                                               to == DYNC_F32 ? "0f00000000" : to == DYNC_F64 ? "0d0000000000000000" : "0", o->a);
+    if (to == DYNC_BOOL)
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f,
+                       o->to, o->a,
+                       from == DYNC_F32   ? "0f00000000"
+                       : from == DYNC_F64 ? "0d0000000000000000"
+                                          : "0");
+    else if (from == DYNC_BOOL)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to,
+                       to == DYNC_F32   ? "0f3f800000"
+                       : to == DYNC_F64 ? "0d3ff0000000000000"
+                                        : "1",
+                       to == DYNC_F32   ? "0f00000000"
+                       : to == DYNC_F64 ? "0d0000000000000000"
+                                        : "0",
+                       o->a);
     else if (dync__ptx_is_float(from) && !dync__ptx_is_float(to)) {
         const char *nan = dync__ptx_temp(o->p, "pred");
         dync__ptx_line(o->p, "setp.nan.%s %s, %s, %s", f, nan, o->a, o->a);
         dync__ptx_line(o->p, "cvt.rzi.%s.%s %s, %s", t, f, o->to, o->a);
         dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, nan);
-    } else if (to == DYNC_I32) dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
-    else dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s", dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "", t, f, o->to, o->a);
+    } else if (to == DYNC_I32)
+        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
+    else
+        dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s",
+                       dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "",
+                       t, f, o->to, o->a);
 }
 
 static void dync__ptx_wrap(const dync__ptx_op *o)
 {
-    const char *half = o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
+    const char *half =
+        o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
     switch (o->in->imm.i) {
     case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
     case DYNC_I8: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 8", o->to, o->a); break;
@@ -187,14 +218,20 @@ static void dync__ptx_random(const dync__ptx_op *o)
 static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
 {
     bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
-    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
+    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name,
+                   f     ? ".rn"
+                   : mul ? ".lo"
+                         : "",
+                   dync__ptx_type(o->type), o->to, o->a, o->b);
 }
 
 static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
 {
     const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
-    if (o->b) dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
-    else dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
+    if (o->b)
+        dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
+    else
+        dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
 }
 
 static void dync__ptx_round(const dync__ptx_op *o, const char *how)
@@ -213,7 +250,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     }
     dync__ptx_op o = {p, in, in->type, lane, to, arg[0], NULL, arg[2]};
     for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) {
-        dync__format(arg[a], sizeof arg[a], "%s", a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane) : dync__ptx_use(p, in->arg[a], lane));
+        dync__format(arg[a], sizeof arg[a], "%s",
+                     a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane)
+                            : dync__ptx_use(p, in->arg[a], lane));
         if (a == 1) o.b = arg[1];
     }
     if (in->arg[0] >= 0 && in->prim != DYNC__P_select) o.type = p->k->inst.at[in->arg[0]].type;
@@ -224,7 +263,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     case DYNC__P_mul: dync__ptx_arithmetic(&o, "mul"); break;
     case DYNC__P_div: dync__ptx_divide(&o, false); break;
     case DYNC__P_rem: dync__ptx_divide(&o, true); break;
-    case DYNC__P_fma: dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c); break;
+    case DYNC__P_fma:
+        dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c);
+        break;
     case DYNC__P_neg: dync__ptx_one(&o, "neg"); break;
     case DYNC__P_abs: dync__ptx_one(&o, "abs"); break;
     case DYNC__P_sqrt: dync__ptx_one(&o, "sqrt.rn"); break;
@@ -246,7 +287,9 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     case DYNC__P_shr: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shr.s64" : "shr.s32"); break;
     case DYNC__P_select: dync__ptx_select(&o); break;
     case DYNC__P_cast: dync__ptx_cast(&o); break;
-    case DYNC__P_bitcast: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a); break;
+    case DYNC__P_bitcast:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a);
+        break;
     case DYNC__P_wrap: dync__ptx_wrap(&o); break;
     case DYNC__P_random: dync__ptx_random(&o); break;
     default: p->failed = true;

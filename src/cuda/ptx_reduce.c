@@ -1,16 +1,25 @@
-/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps through shared memory, blocks through scratch
- * memory. Before ptx.c.
+/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
+ * through shared memory, blocks through scratch memory. Before ptx.c.
  *
- * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all get the result) are joined pairwise. It
- * depends on the shape alone. argmax and argmin carry the position; of equal values the earlier wins, NaN wins over all. */
+ * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all
+ * get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry the
+ * position; of equal values the earlier wins, NaN wins over all. */
 #include "../dync.in.h"
 #include "ptx.h"
 
 /* a partial result; place: argmax, argmin */
-typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;
+typedef struct dync__ptx_pair {
+    char value[40], place[40];
+} dync__ptx_pair;
 
-static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
-static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
+static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i)
+{
+    return &p->k->inst.at[i];
+}
+static int dync__ptx_reduce_type(const dync__ptx *p, int i)
+{
+    return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type;
+}
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
 static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
 
@@ -27,38 +36,51 @@ static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
     a.place[0] = 0;
-    if (dync__ptx_is_arg(kind)) dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
+    if (dync__ptx_is_arg(kind))
+        dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
     return a;
 }
 
 static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
 {
     dync__scalar s;
-    bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX, high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
+    bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX,
+         high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
     s.i = 0;
-    if (type == DYNC_F32) s.f = low ? (float)-HUGE_VAL : high ? (float)HUGE_VAL : kind == DYNC__R_PROD ? 1.0f : 0.0f;
-    else if (type == DYNC_F64) s.d = low ? -HUGE_VAL : high ? HUGE_VAL : kind == DYNC__R_PROD ? 1.0 : 0.0;
-    else if (type == DYNC_I64) s.i = low ? INT64_MIN : high ? INT64_MAX : kind == DYNC__R_PROD;
-    else if (type == DYNC_I32) s.i = low ? INT32_MIN : high ? INT32_MAX : kind == DYNC__R_PROD;
-    else s.i = kind == DYNC__R_ALL;
+    if (type == DYNC_F32)
+        s.f = low ? (float)-HUGE_VAL : high ? (float)HUGE_VAL : kind == DYNC__R_PROD ? 1.0f : 0.0f;
+    else if (type == DYNC_F64)
+        s.d = low ? -HUGE_VAL : high ? HUGE_VAL : kind == DYNC__R_PROD ? 1.0 : 0.0;
+    else if (type == DYNC_I64)
+        s.i = low ? INT64_MIN : high ? INT64_MAX : kind == DYNC__R_PROD;
+    else if (type == DYNC_I32)
+        s.i = low ? INT32_MIN : high ? INT32_MAX : kind == DYNC__R_PROD;
+    else
+        s.i = kind == DYNC__R_ALL;
     return dync__ptx_constant(p, type, s);
 }
 
 static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
 {
-    if (type == DYNC_BOOL) dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
-    else dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
+    if (type == DYNC_BOOL)
+        dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
+    else
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
 }
 
 /* a = b where b is better: greater (or less), or NaN where a is none, or equal and earlier. */
-static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                               const dync__ptx_pair *b)
 {
-    const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"), *equal = dync__ptx_temp(p, "pred");
+    const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"),
+               *equal = dync__ptx_temp(p, "pred");
     const char *earlier = dync__ptx_temp(p, "pred");
-    dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better, b->value, a->value);
+    dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better,
+                   b->value, a->value);
     dync__ptx_line(p, "setp.eq.%s %s, %s, %s", t, equal, b->value, a->value);
     if (type == DYNC_F32 || type == DYNC_F64) {
-        const char *nan_a = dync__ptx_temp(p, "pred"), *nan_b = dync__ptx_temp(p, "pred"), *both = dync__ptx_temp(p, "pred");
+        const char *nan_a = dync__ptx_temp(p, "pred"), *nan_b = dync__ptx_temp(p, "pred"),
+                   *both = dync__ptx_temp(p, "pred");
         dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_a, a->value, a->value);
         dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_b, b->value, b->value);
         dync__ptx_line(p, "and.pred %s, %s, %s", both, nan_a, nan_b);
@@ -74,22 +96,30 @@ static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx
 }
 
 /* a = a with b */
-static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                           const dync__ptx_pair *b)
 {
     const char *t = dync__ptx_type(type);
     bool f = type == DYNC_F32 || type == DYNC_F64;
     switch (kind) {
-    case DYNC__R_SUM: dync__ptx_line(p, "add%s.%s %s, %s, %s", f ? ".rn" : "", t, a->value, a->value, b->value); break;
-    case DYNC__R_PROD: dync__ptx_line(p, "mul%s.%s %s, %s, %s", f ? ".rn" : ".lo", t, a->value, a->value, b->value); break;
+    case DYNC__R_SUM:
+        dync__ptx_line(p, "add%s.%s %s, %s, %s", f ? ".rn" : "", t, a->value, a->value, b->value);
+        break;
+    case DYNC__R_PROD:
+        dync__ptx_line(p, "mul%s.%s %s, %s, %s", f ? ".rn" : ".lo", t, a->value, a->value,
+                       b->value);
+        break;
     case DYNC__R_ANY: dync__ptx_line(p, "or.pred %s, %s, %s", a->value, a->value, b->value); break;
     case DYNC__R_ALL: dync__ptx_line(p, "and.pred %s, %s, %s", a->value, a->value, b->value); break;
     case DYNC__R_MAX:
     case DYNC__R_MIN:
         if (!f) {
-            dync__ptx_line(p, "%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "max" : "min", t, a->value, a->value, b->value);
+            dync__ptx_line(p, "%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "max" : "min", t, a->value,
+                           a->value, b->value);
         } else {
             const char *first = dync__ptx_temp(p, "pred"), *take = dync__ptx_temp(p, "pred");
-            dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "gt" : "lt", t, first, a->value, b->value);
+            dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "gt" : "lt", t, first,
+                           a->value, b->value);
             dync__ptx_line(p, "setp.nan.or.%s %s, %s, %s, %s", t, take, a->value, a->value, first);
             dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, a->value, b->value, take);
         }
@@ -116,7 +146,8 @@ static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
 {
     for (int i = 0; i < p->k->inst.n; i++)
-        if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
+        if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce &&
+            dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
             dync__ptx_accumulators(p, i, p->groups * p->vec);
 }
 
@@ -131,26 +162,33 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
         dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
         if (dync__ptx_is_arg(kind)) {
             const char *place = dync__ptx_temp(p, p->index);
-            dync__ptx_line(p, "add.%s %s, %%pos%db%d, %d", p->index, place, lane / p->vec, p->block, lane % p->vec);
-            dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", x.place, place);
+            dync__ptx_line(p, "add.%s %s, %%pos%db%d, %d", p->index, place, lane / p->vec, p->block,
+                           lane % p->vec);
+            dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", x.place,
+                           place);
         }
         if (p->shape.guarded) {
             dync__format(guard, sizeof guard, "%%in%db%d", lane / p->vec, p->block);
             const char *identity = dync__ptx_identity(p, kind, type);
             if (type == DYNC_BOOL) {
-                dync__ptx_line(p, "%s.pred %s, %s, %s", kind == DYNC__R_ALL ? "or" : "and", x.value, x.value, guard);
-                if (kind == DYNC__R_ALL) {                     /* x or not in */
+                dync__ptx_line(p, "%s.pred %s, %s, %s", kind == DYNC__R_ALL ? "or" : "and", x.value,
+                               x.value, guard);
+                if (kind == DYNC__R_ALL) { /* x or not in */
                     const char *out = dync__ptx_temp(p, "pred");
                     dync__ptx_line(p, "not.pred %s, %s", out, guard);
                     dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
                     dync__ptx_line(p, "or.pred %s, %s, %s", x.value, x.value, out);
                 }
             } else {
-                dync__ptx_line(p, "selp.%s %s, %s, %s, %s", dync__ptx_type(type), x.value, x.value, identity, guard);
+                dync__ptx_line(p, "selp.%s %s, %s, %s, %s", dync__ptx_type(type), x.value, x.value,
+                               identity, guard);
             }
-            if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place, guard);
+            if (dync__ptx_is_arg(kind))
+                dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place,
+                               guard);
         }
-        if (dync__ptx_has_turns(p)) dync__ptx_join(p, kind, type, &acc, &x);
+        if (dync__ptx_has_turns(p))
+            dync__ptx_join(p, kind, type, &acc, &x);
         else {
             dync__ptx_move(p, type, acc.value, x.value);
             if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", acc.place, x.place);
@@ -168,7 +206,8 @@ static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int di
 }
 
 /* to = from of the thread `distance` away */
-static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance)
+static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from,
+                              int distance)
 {
     if (type == DYNC_BOOL) {
         const char *word = dync__ptx_temp(p, "b32");
@@ -185,7 +224,8 @@ static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char
     }
 }
 
-static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads)
+static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                                int threads)
 {
     for (int distance = threads / 2; distance > 0; distance /= 2) {
         dync__ptx_pair b = dync__ptx_new_pair(p, kind, type);
@@ -196,7 +236,8 @@ static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__pt
 }
 
 /* A value to or from 8 bytes of memory. */
-static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value)
+static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type,
+                          const char *at, const char *value)
 {
     const char *v = value;
     if (type == DYNC_BOOL) {
@@ -205,7 +246,8 @@ static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, in
     }
     dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, space, dync__ptx_bits(type), at, v);
 }
-static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at)
+static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type,
+                          const char *to, const char *at)
 {
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
@@ -227,7 +269,8 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
 {
     int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
     char put[40], get[40];
-    const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
+    const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"),
+               *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
     dync__ptx_line(p, "shr.u32 %s, %%thr, 5", warp);
     dync__ptx_line(p, "and.b32 %s, %%thr, 31", lane);
     dync__ptx_line(p, "setp.eq.u32 %s, %s, 0", lead, lane);
@@ -235,12 +278,14 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
     char guard[48];
     dync__format(guard, sizeof guard, "@%s ", lead);
     for (int k = 0; k < arrays; k++) {
-        dync__format(put, sizeof put, "%s", dync__ptx_shared(p, warp, p->shared_bytes + k * 8 * warps));
+        dync__format(put, sizeof put, "%s",
+                     dync__ptx_shared(p, warp, p->shared_bytes + k * 8 * warps));
         dync__ptx_put(p, guard, "shared", k ? DYNC_I64 : type, put, k ? a->place : a->value);
     }
     dync__ptx_line(p, "bar.sync 0");
     for (int k = 0; k < arrays; k++) {
-        dync__format(get, sizeof get, "%s", dync__ptx_shared(p, mine, p->shared_bytes + k * 8 * warps));
+        dync__format(get, sizeof get, "%s",
+                     dync__ptx_shared(p, mine, p->shared_bytes + k * 8 * warps));
         dync__ptx_get(p, "", "shared", k ? DYNC_I64 : type, k ? a->place : a->value, get);
     }
     p->shared_bytes += 8 * warps * arrays;
@@ -254,9 +299,13 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
     char at[2][40];
     if (n == 1) return;
     for (int k = 0; k < arrays; k++)
-        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type, dync__ptx_shared(p, "%thr", p->shared_bytes + k * bytes), k ? a->place : a->value);
+        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type,
+                      dync__ptx_shared(p, "%thr", p->shared_bytes + k * bytes),
+                      k ? a->place : a->value);
     dync__ptx_line(p, "bar.sync 0");
-    for (int k = 0; k < arrays; k++) dync__format(at[k], sizeof at[k], "%s", dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
+    for (int k = 0; k < arrays; k++)
+        dync__format(at[k], sizeof at[k], "%s",
+                     dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
     for (int t = 0; t < n; t++) {
         dync__ptx_pair b = t == 0 ? *a : dync__ptx_new_pair(p, kind, type);
         char place[60];
@@ -273,7 +322,8 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
 static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a)
 {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
-    if (p->shape.mode == DYNC__PTX_COLUMNS) dync__ptx_join_columns(p, kind, type, a);
+    if (p->shape.mode == DYNC__PTX_COLUMNS)
+        dync__ptx_join_columns(p, kind, type, a);
     else {
         dync__ptx_butterfly(p, kind, type, a, (int)DYNC__MIN(p->shape.threads, 32));
         if (p->shape.threads > 32) dync__ptx_join_warps(p, kind, type, a);
@@ -281,8 +331,10 @@ static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a
     if (p->stage == 1) return;
     char to[40];
     dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
-    if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
-    else dync__ptx_move(p, type, to, a->value);
+    if (dync__ptx_is_arg(kind))
+        dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
+    else
+        dync__ptx_move(p, type, to, a->value);
 }
 
 DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
@@ -294,7 +346,8 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
         for (int n = p->groups * p->vec, half; n > 1; n = half) {
             half = (n + 1) / 2;
             for (int lane = 0; lane + half < n; lane++) {
-                dync__ptx_pair a = dync__ptx_accumulator(i, lane), b = dync__ptx_accumulator(i, lane + half);
+                dync__ptx_pair a = dync__ptx_accumulator(i, lane),
+                               b = dync__ptx_accumulator(i, lane + half);
                 dync__ptx_join(p, (int)in->imm.i, dync__ptx_reduce_type(p, i), &a, &b);
             }
         }
@@ -305,7 +358,10 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
 
 /* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------- */
 
-static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
+static bool dync__ptx_is_reduction(const dync__ptx *p, int i)
+{
+    return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
+}
 
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
 {
@@ -317,12 +373,14 @@ DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
 /* Address of place [number][part][row]. */
 static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part)
 {
-    const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"), *wide = dync__ptx_temp(p, "s64");
+    const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"),
+               *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", row, "%row");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, part);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)p->shape.rows, row);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, 8, %%scratch", at, at);
-    dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(number * p->shape.splits * p->shape.rows * 8));
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at,
+                   (long long)(number * p->shape.splits * p->shape.rows * 8));
     return at;
 }
 
@@ -332,10 +390,13 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
         if (!dync__ptx_is_reduction(p, i)) continue;
         dync__ptx_pair a = dync__ptx_accumulator(i, 0);
-        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] && in->section == 2 * p->phase + 1; k++) {
+        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] &&
+                        in->section == 2 * p->phase + 1;
+             k++) {
             char at[40];
             dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%part"));
-            dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at, k ? a.place : a.value);
+            dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at,
+                          k ? a.place : a.value);
         }
         number += 2;
     }

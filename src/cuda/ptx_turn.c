@@ -1,16 +1,20 @@
-/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in memory. After ptx_mem.c, before ptx.c.
+/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in
+ * memory. After ptx_mem.c, before ptx.c.
  *
- * The last loop is the one along which the kernel computes ("along"); another, `across`, has the neighbours of the accesses that are turned.
- * A block does one square of side x side indices of the two. What is turned and read comes in by vectors along `across` and goes into shared
- * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and stores of what is turned in shared memory;
- * what is turned and written leaves the same way back. Elements stay in their storage dtype, so nothing is rounded twice.
+ * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
+ * neighbours of the accesses that are turned. A block does one square of side x side indices of the
+ * two. What is turned and read comes in by vectors along `across` and goes into shared memory as
+ * rows along the last loop; the kernel is then computed as any flat one, with loads and stores of
+ * what is turned in shared memory; what is turned and written leaves the same way back. Elements
+ * stay in their storage dtype, so nothing is rounded twice.
  *
- *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are one access of global memory. 8 lanes side
- *              by side along `across` and 4 along the last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that compute
- *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last loop and turns the words
- *              (R x R elements) in registers
- * The plain form is the flat kernel without all this: kernels of another shape, and where the loops are short.
- * Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
+ *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
+ * one access of global memory. 8 lanes side by side along `across` and 4 along the last loop, which
+ * a warp moves at once, then meet in no bank; nor do 8 lanes that compute words      narrow
+ * elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last
+ * loop and turns the words (R x R elements) in registers The plain form is the flat kernel without
+ * all this: kernels of another shape, and where the loops are short. Sources: Ruetsch and
+ * Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
 #include "../dync.in.h"
 #include "ptx.h"
 
@@ -25,7 +29,8 @@ static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int 
 static bool dync__ptx_turn_moves(const dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) && !p->host[in->buf];
+    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) &&
+           !p->host[in->buf];
 }
 
 /* What is read and written has one access: a square is read whole before it is written. */
@@ -35,8 +40,11 @@ static bool dync__ptx_turn_is_safe(const dync__ptx *p)
     for (int i = 0; i < k->inst.n; i++)
         for (int j = 0; j < i; j++) {
             const dync__inst *a = &k->inst.at[i], *b = &k->inst.at[j];
-            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf || k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
-            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex) return false;
+            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf ||
+                k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT))
+                continue;
+            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex)
+                return false;
         }
     return true;
 }
@@ -49,7 +57,8 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
     for (int w = scalar ? 1 : 16 / bytes; w > 1 && w * bytes >= 4; w /= 2) {
         bool fits = k->extent[across] % w == 0;
-        for (int d = 0; d < k->n_dims; d++) fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
+        for (int d = 0; d < k->n_dims; d++)
+            fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
         if (!fits || p->n_checks == DYNC__PTX_CHECKS) continue;
         p->check[p->n_checks++] = (dync__ptx_check){in->buf, w * bytes, a->offset * bytes};
         return w;
@@ -57,7 +66,10 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     return 1;
 }
 
-static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t) { return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes; }
+static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t)
+{
+    return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes;
+}
 
 /* Decides whether the flat kernel runs in squares, and how. */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
@@ -71,7 +83,8 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
     for (int d = 0; d < last; d++) {
         int n = 0;
         for (int i = 0; i < k->inst.n; i++)
-            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) && dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
+            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) &&
+                 dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
         if (n > best) best = n, s->across = d;
     }
     if (best == 0 || best > DYNC__PTX_TURNED) return;
@@ -85,14 +98,19 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
         if (turned || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
         if (!turned || dync__ptx_turned_of(p, in) >= 0) continue;
         dync__ptx_turned *t = &p->turned[p->n_turned++];
-        *t = (dync__ptx_turned){.buf = in->buf, .access = in->access, .out = out, .width = dync__ptx_turn_width(p, in, s->across, scalar)};
+        *t = (dync__ptx_turned){.buf = in->buf,
+                                .access = in->access,
+                                .out = out,
+                                .width = dync__ptx_turn_width(p, in, s->across, scalar)};
         total += bytes;
     }
     side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
     while (side > 16 && side * side * total > DYNC__PTX_TURN_BYTES) side /= 2;
-    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across])) side /= 2;
+    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across]))
+        side /= 2;
     for (; side >= 16; side /= 2) {
-        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) / (k->extent[last] * k->extent[s->across]);
+        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) /
+                 (k->extent[last] * k->extent[s->across]);
         blocks *= (k->extent[last] + side - 1) / side * ((k->extent[s->across] + side - 1) / side);
         if (blocks >= 2 * units || side * narrow <= 128) break;
     }
@@ -103,7 +121,7 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
     }
     s->side = (int)side;
     s->blocks = blocks;
-    int lanes = (int)side / s->vec;                           /* threads along the last loop */
+    int lanes = (int)side / s->vec; /* threads along the last loop */
     s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
     s->turns = side * lanes / s->block;
     s->groups = (int)DYNC__MIN(s->groups, s->turns);
@@ -118,7 +136,9 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in)
 {
     for (int i = 0; i < p->n_turned; i++)
-        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access && p->turned[i].out == (in->prim == DYNC__P_store)) return i;
+        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access &&
+            p->turned[i].out == (in->prim == DYNC__P_store))
+            return i;
     return -1;
 }
 
@@ -129,14 +149,17 @@ static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t)
 }
 
 /* to = the exclusive or of row `m` (b32 registers all). */
-static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to, const char *m)
+static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to,
+                                   const char *m)
 {
     dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
     dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_turn_mask(p, t));
 }
 
-/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread that computes them. */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out, size_t cap)
+/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread
+ * that computes them. */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out,
+                                     size_t cap)
 {
     const dync__ptx_turned *t = &p->turned[turned];
     int bytes = dync__ptx_turn_bytes(p, t), of = element * bytes;
@@ -155,17 +178,23 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
 
 /* ---- in and out ------------------------------------------------------------------------------ */
 
-/* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
-typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
+/* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along
+ * `across`. */
+typedef struct dync__ptx_turn_unit {
+    int n, rows, words;
+    char in[4][40], place[24], at[4][40];
+} dync__ptx_turn_unit;
 
 /* Names w<turned>_<unit>_<row>_<word> of what is moved. */
-static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row, int word, char *name)
+static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row,
+                                int word, char *name)
 {
     dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->turned), unit, row, word);
 }
 
 /* Place, addresses and guards of a unit. */
-static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit, dync__ptx_turn_unit *u)
+static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                   dync__ptx_turn_unit *u)
 {
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
@@ -203,12 +232,15 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
     dync__format(im, sizeof im, "%s", dync__ptx_temp(p, "s64"));
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %d, %%base%d", base, m, bytes, (int)(t - p->turned));
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", im, l);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes), base);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes),
+                   base);
     for (int r = 0; r < u->rows; r++) {
         u->in[r][0] = 0;
-        dync__format(u->at[r], sizeof u->at[r], "%s+%lld", base, (long long)(r * a->stride[last] * bytes));
+        dync__format(u->at[r], sizeof u->at[r], "%s+%lld", base,
+                     (long long)(r * a->stride[last] * bytes));
         if (!s->guarded) continue;
-        const char *ok = dync__ptx_temp(p, "pred"), *ok_m = dync__ptx_temp(p, "pred"), *il = dync__ptx_temp(p, "u32");
+        const char *ok = dync__ptx_temp(p, "pred"), *ok_m = dync__ptx_temp(p, "pred"),
+                   *il = dync__ptx_temp(p, "u32");
         dync__ptx_line(p, "setp.lt.u32 %s, %s, %%mleft", ok_m, m);
         dync__ptx_line(p, "add.u32 %s, %s, %d", il, l, r);
         dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %%lleft, %s", ok, il, ok_m);
@@ -223,7 +255,8 @@ static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t)
 }
 
 /* Rows to or from global memory. */
-static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                  const dync__ptx_turn_unit *u)
 {
     int whole = t->width * dync__ptx_turn_bytes(p, t);
     const char *type = whole == 1 ? "u8" : whole == 2 ? "b16" : "b32";
@@ -235,9 +268,16 @@ static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int u
             if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
             n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
         }
-        const char *vec = u->words == 1 ? "" : u->words == 2 ? "v2." : "v4.", *open = u->words > 1 ? "{" : "", *close = u->words > 1 ? "}" : "";
-        if (t->out) dync__ptx_line(p, "%sst.global.%s%s [%s], %s%s%s", u->in[r], vec, type, u->at[r], open, list, close);
-        else dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list, close, u->at[r]);
+        const char *vec = u->words == 1   ? ""
+                          : u->words == 2 ? "v2."
+                                          : "v4.",
+                   *open = u->words > 1 ? "{" : "", *close = u->words > 1 ? "}" : "";
+        if (t->out)
+            dync__ptx_line(p, "%sst.global.%s%s [%s], %s%s%s", u->in[r], vec, type, u->at[r], open,
+                           list, close);
+        else
+            dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list,
+                           close, u->at[r]);
     }
 }
 
@@ -249,12 +289,14 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
     if (rows == 1) return;
     for (int i = 0; i < rows; i++) dync__format(t[i], sizeof t[i], "%s", dync__ptx_temp(p, "b32"));
     for (int i = 0; i < rows; i++)
-        dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", t[i], name[i / 2 * 2], name[i / 2 * 2 + 1], select[rows == 4][i % 2]);
+        dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", t[i], name[i / 2 * 2], name[i / 2 * 2 + 1],
+                       select[rows == 4][i % 2]);
     if (rows == 4) {
         char pairs[4][40];
         for (int i = 0; i < 4; i++) {
             dync__format(pairs[i], sizeof pairs[i], "%s", dync__ptx_temp(p, "b32"));
-            dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", pairs[i], t[i / 2], t[i / 2 + 2], select[0][i % 2]);
+            dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", pairs[i], t[i / 2], t[i / 2 + 2],
+                           select[0][i % 2]);
         }
         memcpy(t, pairs, sizeof t);
     }
@@ -262,9 +304,11 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
 }
 
 /* Words to or from shared memory, element by element of the w. */
-static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u)
+static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit,
+                                  const dync__ptx_turn_unit *u)
 {
-    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes, per = t->width == 1 ? 1 : u->rows;
+    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes,
+        per = t->width == 1 ? 1 : u->rows;
     char word[4][40], name[40];
     for (int e = 0; e < t->width; e += per) {
         /* rows e .. e + per of the square, R elements of the last loop each */
@@ -276,18 +320,22 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
                 dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, high);
                 dync__ptx_reg(p, "b32", word[0]);
                 dync__ptx_reg(p, "b32", high);
-                dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place, t->at + e * row);
+                dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place,
+                               t->at + e * row);
             } else {
-                dync__ptx_line(p, "ld.shared.b32 %s, [%s+%d]", word[r], u->place, t->at + (e + r) * row);
+                dync__ptx_line(p, "ld.shared.b32 %s, [%s+%d]", word[r], u->place,
+                               t->at + (e + r) * row);
             }
         }
         if (t->out && bytes == 8) continue;
-        if (t->out && t->width == 1) {                          /* one element of R rows */
+        if (t->out && t->width == 1) { /* one element of R rows */
             for (int r = 0; r < u->rows; r++) {
                 dync__ptx_turn_word(t, p, unit, r, 0, name);
                 dync__ptx_reg(p, bytes == 2 ? "b16" : "b32", name);
-                if (bytes == 1) dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
-                else if (bytes == 4) dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
+                if (bytes == 1)
+                    dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
+                else if (bytes == 4)
+                    dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
             }
             if (bytes == 2) {
                 dync__ptx_turn_word(t, p, unit, 0, 0, word[1]);
@@ -305,17 +353,21 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
             }
             continue;
         }
-        for (int r = 0; r < u->rows; r++) dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
+        for (int r = 0; r < u->rows; r++)
+            dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
         if (bytes == 8) {
             dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, name);
-            dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row, word[0], name);
+            dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row,
+                           word[0], name);
             continue;
         }
-        if (t->width > 1) dync__ptx_turn_words(p, per, word);
-        else if (bytes < 4) {                                   /* one element of R rows: a word */
+        if (t->width > 1)
+            dync__ptx_turn_words(p, per, word);
+        else if (bytes < 4) { /* one element of R rows: a word */
             char whole[40];
             dync__format(whole, sizeof whole, "%s", dync__ptx_temp(p, "b32"));
-            if (bytes == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", whole, word[0], word[1]);
+            if (bytes == 2)
+                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", whole, word[0], word[1]);
             else {
                 const char *high = dync__ptx_temp(p, "b32");
                 dync__ptx_line(p, "prmt.b32 %s, %s, %s, 0x0040", whole, word[0], word[1]);
@@ -324,24 +376,29 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
             }
             dync__format(word[0], sizeof word[0], "%s", whole);
         }
-        for (int r = 0; r < per; r++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row, word[r]);
+        for (int r = 0; r < per; r++)
+            dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row,
+                           word[r]);
     }
 }
 
-/* All that is turned and read (out: written), by all threads of the block. Reads are all under way before the first is waited for. */
+/* All that is turned and read (out: written), by all threads of the block. Reads are all under way
+ * before the first is waited for. */
 static void dync__ptx_turn_move(dync__ptx *p, bool out)
 {
     for (int i = 0; i < p->n_turned; i++) {
         const dync__ptx_turned *t = &p->turned[i];
         int n = dync__ptx_turn_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
-        dync__ptx_turn_unit one, *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
+        dync__ptx_turn_unit one,
+            *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
         if (t->out != out) continue;
         if (!u) {
             p->failed = true;
             return;
         }
-        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from", t->buf, t->width);
-        if (n < p->shape.block) {                               /* fewer than threads */
+        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from",
+                       t->buf, t->width);
+        if (n < p->shape.block) { /* fewer than threads */
             dync__ptx_line(p, "setp.ge.u32 %%skip, %%thr, %d", n);
             dync__ptx_line(p, "@%%skip bra SKIP%d", i);
         }
@@ -361,8 +418,10 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out)
 static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b)
 {
     dync__ptx_reg(p, p->index, to);
-    if (p->shape.wide) dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
-    else dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
+    if (p->shape.wide)
+        dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
+    else
+        dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
 }
 
 /* Which square: the corner of the two loops in %cl and %cm, the other loops in %c<d>. */
@@ -376,15 +435,20 @@ static void dync__ptx_turn_corner(dync__ptx *p)
     dync__ptx_line(p, "mov.u32 %%rest, %%cta");
     /* the last loop, across, then the others from inside */
     for (int i = 0; i <= last; i++) {
-        int d = i == 0 ? last : i == 1 ? s->across : last + 1 - i <= s->across ? last - i : last + 1 - i;
+        int d = i == 0                      ? last
+                : i == 1                    ? s->across
+                : last + 1 - i <= s->across ? last - i
+                                            : last + 1 - i;
         bool square = i < 2;
         int64_t n = square ? (k->extent[d] + s->side - 1) / s->side : k->extent[d];
         char name[24];
         const char *part = dync__ptx_temp(p, "u32");
         dync__ptx_line(p, "rem.u32 %s, %%rest, %lld", part, (long long)n);
         dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)n);
-        if (square) dync__format(name, sizeof name, "%s", corner[i]);
-        else dync__format(name, sizeof name, "%%c%d", d);
+        if (square)
+            dync__format(name, sizeof name, "%s", corner[i]);
+        else
+            dync__format(name, sizeof name, "%%c%d", d);
         dync__ptx_reg(p, p->index, name);
         dync__ptx_line(p, s->wide ? "cvt.u64.u32 %s, %s" : "mov.u32 %s, %s", name, part);
         if (!square) continue;
@@ -412,14 +476,17 @@ static void dync__ptx_turn_bases(dync__ptx *p)
         dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", base, t->buf, (long long)(a->offset * bytes));
         for (int d = 0; d <= last; d++) {
             if (a->stride[d] == 0 || k->extent[d] <= 1) continue;
-            if (d == last || d == p->shape.across) dync__format(name, sizeof name, "%s", d == last ? "%cl" : "%cm");
-            else dync__format(name, sizeof name, "%%c%d", d);
+            if (d == last || d == p->shape.across)
+                dync__format(name, sizeof name, "%s", d == last ? "%cl" : "%cm");
+            else
+                dync__format(name, sizeof name, "%%c%d", d);
             dync__ptx_add_scaled(p, base, name, a->stride[d] * bytes);
         }
     }
 }
 
-/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of the loops, %in<group>b1. */
+/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of
+ * the loops, %in<group>b1. */
 static void dync__ptx_turn_positions(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
@@ -433,8 +500,10 @@ static void dync__ptx_turn_positions(dync__ptx *p)
         for (int d = 0; d <= last; d++) {
             dync__format(name, sizeof name, "%%i%d_%db1", d, g);
             dync__format(c, sizeof c, "%%c%d", d);
-            if (d == last) dync__ptx_turn_index(p, name, "%cl", "%l");
-            else if (d == s->across) dync__ptx_turn_index(p, name, "%cm", m);
+            if (d == last)
+                dync__ptx_turn_index(p, name, "%cl", "%l");
+            else if (d == s->across)
+                dync__ptx_turn_index(p, name, "%cm", m);
             else {
                 dync__ptx_reg(p, p->index, name);
                 dync__ptx_line(p, "mov.%s %s, %s", p->index, name, c);

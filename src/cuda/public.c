@@ -1,12 +1,21 @@
-/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
+/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device.
+ * Last. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "../op/rows.h"
 
 static const dync__device dync__cuda_device = {
-    .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
-    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .call_takes = dync__gm_takes, .run = dync__cuda_run,
-    .code_free = dync__cuda_code_free, .code_dump = dync__cuda_code_dump, .record = dync__cuda_record,
+    .known = dync__cuda_known,
+    .alloc = dync__cuda_alloc,
+    .free = dync__cuda_free,
+    .copy = dync__cuda_copy,
+    .kernel_new = dync__cuda_kernel_new,
+    .call_new = dync__cuda_call_new,
+    .call_takes = dync__gm_takes,
+    .run = dync__cuda_run,
+    .code_free = dync__cuda_code_free,
+    .code_dump = dync__cuda_code_dump,
+    .record = dync__cuda_record,
 };
 #if !defined(DYNC__SPLIT)
 static const dync__device *dync__device_hook = &dync__cuda_device;
@@ -20,7 +29,9 @@ DYNC_API const char *dync_cuda_reason(void) { return dync__cuda_why(); }
 static dync_status dync__cuda_device_of(int index, int *device)
 {
     *device = DYNC_CUDA | index << 8;
-    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d", dync__cuda_count() - 1, index);
+    if (index < 0 || index >= DYNC__CUDA_DEVICES)
+        return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d",
+                          dync__cuda_count() - 1, index);
     DYNC__TRY(dync__cuda_known(*device));
     return dync__cuda_enter(*device);
 }
@@ -45,7 +56,8 @@ DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_
 DYNC_API void dync_cuda_empty_cache(int index)
 {
     int device;
-    if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK) dync__cuda_trim(device);
+    if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK)
+        dync__cuda_trim(device);
 }
 
 static dync__tensor *dync__cuda_own(const dync_tensor *h)
@@ -76,21 +88,27 @@ DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
 {
     dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
     if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
-    if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) || !dync__layout_is_dense(&t->lay)) return dync_to_device(h, device);
+    if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) ||
+        !dync__layout_is_dense(&t->lay))
+        return dync_to_device(h, device);
     dync__layout lay = t->lay;
     lay.offset = 0;
     size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
     void *pinned = device == DYNC_CPU ? dync__cuda_alloc_pinned(bytes) : NULL;
     if (device == DYNC_CPU) {
         dync__storage *s = pinned ? dync__storage_borrow(DYNC_CPU, pinned, bytes) : NULL;
-        if (s) s->flags = DYNC__STORAGE_PINNED;
-        else if (pinned) dync__cuda_free(DYNC_CPU, pinned, 0);
+        if (s)
+            s->flags = DYNC__STORAGE_PINNED;
+        else if (pinned)
+            dync__cuda_free(DYNC_CPU, pinned, 0);
         out = s ? dync__tensor_new(s, t->dtype, &lay) : NULL;
     } else {
         out = dync__tensor_empty(t->dtype, (int)device, &lay);
     }
     dync__unref(dense);
-    if (out && bytes && dync__cuda_copy_later((int)device, out->storage->data, t->device, dync__tensor_data(t), bytes) != DYNC_OK) {
+    if (out && bytes &&
+        dync__cuda_copy_later((int)device, out->storage->data, t->device, dync__tensor_data(t),
+                              bytes) != DYNC_OK) {
         dync__unref(out);
         out = NULL;
     }
@@ -101,7 +119,8 @@ DYNC_API void *dync_cuda_data(dync_tensor *h)
 {
     dync__tensor *t = dync__cuda_own(h);
     if (!t) return NULL;
-    if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
+    if ((t->device & 255) != DYNC_CUDA)
+        return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
     return dync__tensor_data(t);
 }
 
@@ -114,7 +133,9 @@ DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
     dync_cuda_stream *s = dync__calloc(sizeof *s);
     if (!s) return NULL;
     s->device = device;
-    if (dync__cuda_check(cudaStreamCreateWithFlags(&s->stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags") == DYNC_OK) return s;
+    if (dync__cuda_check(cudaStreamCreateWithFlags(&s->stream, DYNC__CU_NON_BLOCKING),
+                         "cudaStreamCreateWithFlags") == DYNC_OK)
+        return s;
     dync__free(s, sizeof *s);
     return NULL;
 }
@@ -135,7 +156,8 @@ DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
 DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index)
 {
     if (s) index = s->device >> 8;
-    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
+    if (index < 0 || index >= DYNC__CUDA_DEVICES)
+        return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
     dync_cuda_stream *before = dync__cuda_tls.stream[index];
     dync__cuda_tls.stream[index] = s;
     return before;
@@ -171,7 +193,9 @@ DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
     dync_cuda_event *e = dync__calloc(sizeof *e);
     if (!e) return NULL;
     e->device = device;
-    if (dync__cuda_check(cudaEventCreateWithFlags(&e->event, 0), "cudaEventCreateWithFlags") == DYNC_OK) return e;
+    if (dync__cuda_check(cudaEventCreateWithFlags(&e->event, 0), "cudaEventCreateWithFlags") ==
+        DYNC_OK)
+        return e;
     dync__free(e, sizeof *e);
     return NULL;
 }
@@ -187,7 +211,8 @@ DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e)
 {
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(e->device));
-    return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)), "cudaEventRecord");
+    return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)),
+                            "cudaEventRecord");
 }
 
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
@@ -199,8 +224,13 @@ DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
 {
     float ms = 0;
-    if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
-    return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
+    if (dync__cuda_given(start, "an event") != DYNC_OK ||
+        dync__cuda_given(end, "an event") != DYNC_OK)
+        return (double)NAN;
+    return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event),
+                            "cudaEventElapsedTime") == DYNC_OK
+               ? (double)ms
+               : (double)NAN;
 }
 
 DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }

@@ -1,12 +1,15 @@
-/* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU. After attention.c, before calls.c; the kernel call
- * is kernel/recurrent.c's, with the same things kept for backward.
+/* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU.
+ * After attention.c, before calls.c; the kernel call is kernel/recurrent.c's, with the same things
+ * kept for backward.
  *
- *   block   where the weights are small a block has some rows of the batch and goes through all steps by itself: states in shared memory,
- *           weights there too if they fit, else read from the cache
- *   step    else a launch a step: a block has some units of some rows; states go by way of memory, by the parity of the step
- * A thread has one unit of `rb` rows: its products with the state, its gates, its state; what all threads need of a step (forward the states,
- * backward the gates' gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k.
- * Backward a step begins with the product of the step before it in time; one more product ends the layer. */
+ *   block   where the weights are small a block has some rows of the batch and goes through all
+ * steps by itself: states in shared memory, weights there too if they fit, else read from the cache
+ *   step    else a launch a step: a block has some units of some rows; states go by way of memory,
+ * by the parity of the step A thread has one unit of `rb` rows: its products with the state, its
+ * gates, its state; what all threads need of a step (forward the states, backward the gates'
+ * gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a
+ * 16-byte load per k. Backward a step begins with the product of the step before it in time; one
+ * more product ends the layer. */
 #include "../dync.in.h"
 #include "tile.h"
 
@@ -14,14 +17,16 @@ typedef struct dync__ru {
     dync__tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
-    int gates, pack, type, bytes;        /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    int gates, pack, type,
+        bytes; /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
     const char *ty;
     int64_t L, N, H;
     bool reverse, grad, step;
-    int units, groups, rb, row;          /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
-    bool near;                           /* weights in shared memory */
-    int state, weights, n;               /* offsets in shared memory; values so far */
-    int temp[4];                         /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    int units, groups, rb, row; /* of a block: units side by side, groups of rb rows; row: elements
+                                   of one in what is shared */
+    bool near;                  /* weights in shared memory */
+    int state, weights, n;      /* offsets in shared memory; values so far */
+    int temp[4]; /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
 } dync__ru;
 
 /* ---- values: registers %v<n> ----------------------------------------------------------------- */
@@ -34,8 +39,10 @@ static int dync__ru_new(dync__ru *u)
 static int dync__ru_op(dync__ru *u, const char *op, int a, int b)
 {
     int v = dync__ru_new(u);
-    if (b < 0) dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d", op, u->ty, v, a);
-    else dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d, %%v%d", op, u->ty, v, a, b);
+    if (b < 0)
+        dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d", op, u->ty, v, a);
+    else
+        dync__ptx_line(&u->t.p, "%s.%s %%v%d, %%v%d, %%v%d", op, u->ty, v, a, b);
     return v;
 }
 static int dync__ru_add(dync__ru *u, int a, int b) { return dync__ru_op(u, "add.rn", a, b); }
@@ -66,18 +73,22 @@ static int dync__ru_where(dync__ru *u, const char *how, int a, int b, int x, int
     return v;
 }
 
-/* 2^x. F64: x = n + r, a polynomial in r, n into the exponent; far beyond the ends of its range 0 and infinity come by themselves. */
+/* 2^x. F64: x = n + r, a polynomial in r, n into the exponent; far beyond the ends of its range 0
+ * and infinity come by themselves. */
 static int dync__ru_exp2(dync__ru *u, int x)
 {
     dync__ptx *p = &u->t.p;
     if (u->type == DYNC_F32) return dync__ru_op(u, "ex2.approx.ftz", x, -1);
     double term = 1;
-    int most = dync__ru_number(u, 1000), least = dync__ru_number(u, -1000), y = dync__ru_where(u, "gt", x, most, most, x);
+    int most = dync__ru_number(u, 1000), least = dync__ru_number(u, -1000),
+        y = dync__ru_where(u, "gt", x, most, most, x);
     y = dync__ru_where(u, "lt", y, least, least, y);
     int n = dync__ru_op(u, "cvt.rni.f64", y, -1), r = dync__ru_sub(u, y, n), sum = -1;
     double factor[14];
     for (int k = 0; k < 14; k++, term *= 0.69314718055994530942 / k) factor[k] = term;
-    for (int k = 13; k >= 0; k--) sum = sum < 0 ? dync__ru_number(u, factor[k]) : dync__ru_fma(u, sum, r, dync__ru_number(u, factor[k]));
+    for (int k = 13; k >= 0; k--)
+        sum = sum < 0 ? dync__ru_number(u, factor[k])
+                      : dync__ru_fma(u, sum, r, dync__ru_number(u, factor[k]));
     const char *i = dync__ptx_temp(p, "s32"), *zero = dync__ptx_temp(p, "b32");
     int scale = dync__ru_new(u);
     dync__ptx_line(p, "cvt.rni.s32.f64 %s, %%v%d", i, n);
@@ -92,25 +103,31 @@ static int dync__ru_over(dync__ru *u, int a, int b) { return dync__ru_op(u, "div
 
 static int dync__ru_sigmoid(dync__ru *u, int x)
 {
-    int one = dync__ru_number(u, 1), e = dync__ru_exp2(u, dync__ru_mul(u, x, dync__ru_number(u, -1.4426950408889634074)));
+    int one = dync__ru_number(u, 1),
+        e = dync__ru_exp2(u, dync__ru_mul(u, x, dync__ru_number(u, -1.4426950408889634074)));
     return dync__ru_over(u, one, dync__ru_add(u, one, e));
 }
 
-/* Near 0 a polynomial (Cephes, Moshier) or, in F64, a continued fraction, which keep the relative error small; else 1 - 2 / (e^2|x| + 1). */
+/* Near 0 a polynomial (Cephes, Moshier) or, in F64, a continued fraction, which keep the relative
+ * error small; else 1 - 2 / (e^2|x| + 1). */
 static int dync__ru_tanh(dync__ru *u, int x)
 {
-    static const double small[5] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
-    int one = dync__ru_number(u, 1), two = dync__ru_number(u, 2), size = dync__ru_op(u, "abs", x, -1), square = dync__ru_mul(u, x, x), near;
+    static const double small[5] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                                    1.33314422036e-1, -3.33332819422e-1};
+    int one = dync__ru_number(u, 1), two = dync__ru_number(u, 2),
+        size = dync__ru_op(u, "abs", x, -1), square = dync__ru_mul(u, x, x), near;
     int e = dync__ru_exp2(u, dync__ru_mul(u, size, dync__ru_number(u, 2 * 1.4426950408889634074)));
     int far = dync__ru_sub(u, one, dync__ru_over(u, two, dync__ru_add(u, e, one)));
     far = dync__ru_where(u, "lt", x, dync__ru_number(u, 0), dync__ru_op(u, "neg", far, -1), far);
     if (u->type == DYNC_F32) {
         near = dync__ru_number(u, small[0]);
-        for (int i = 1; i < 5; i++) near = dync__ru_fma(u, near, square, dync__ru_number(u, small[i]));
+        for (int i = 1; i < 5; i++)
+            near = dync__ru_fma(u, near, square, dync__ru_number(u, small[i]));
         near = dync__ru_fma(u, dync__ru_mul(u, near, square), x, x);
     } else {
         near = dync__ru_number(u, 19);
-        for (int m = 17; m > 0; m -= 2) near = dync__ru_add(u, dync__ru_number(u, m), dync__ru_over(u, square, near));
+        for (int m = 17; m > 0; m -= 2)
+            near = dync__ru_add(u, dync__ru_number(u, m), dync__ru_over(u, square, near));
         near = dync__ru_over(u, x, near);
     }
     return dync__ru_where(u, "lt", size, dync__ru_number(u, 0.625), near, far);
@@ -123,14 +140,16 @@ static const char *dync__ru_address(dync__ru *u, int role, const char *base, int
 {
     dync__ptx *p = &u->t.p;
     const dync__operand *o = u->at[role];
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = o->lay.stride[o->lay.ndim - 2] * bytes, column = o->lay.stride[o->lay.ndim - 1] * bytes;
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = o->lay.stride[o->lay.ndim - 2] * bytes,
+            column = o->lay.stride[o->lay.ndim - 1] * bytes;
     const char *at = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %s", at, r, (long long)row, base);
     dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %s", at, (long long)column, at);
     if (g) dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(g * u->H * column));
     return at;
 }
-static char *dync__ru_base(int role, char *name)             /* of the step; of an operand without steps: its own */
+static char *dync__ru_base(int role,
+                           char *name) /* of the step; of an operand without steps: its own */
 {
     dync__format(name, 16, "%%at%d", role);
     return name;
@@ -157,7 +176,8 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
 static int dync__ru_get(dync__ru *u, int role, int r, int g)
 {
     char base[16];
-    return dync__ru_load(u, u->at[role]->dtype, dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
+    return dync__ru_load(u, u->at[role]->dtype,
+                         dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
 }
 static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
 {
@@ -169,17 +189,25 @@ static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
     dync__tile_store(&u->t, u->at[role]->dtype, at, name, guard);
 }
 
-/* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first> ... */
-static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n, const char *from, int64_t at)
+/* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first>
+ * ... */
+static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, int first, int n,
+                          const char *from, int64_t at)
 {
     dync__ptx *p = &u->t.p;
     int each = 16 / u->bytes;
     for (int i = 0; i < n; i += n % each ? 1 : each) {
         long long place = (long long)(at + i * u->bytes);
-        if (n % each) dync__ptx_line(p, "ld.%s.%s %s%d, [%s+%lld]", space, u->ty, prefix, first + i, from, place);
-        else if (each == 2) dync__ptx_line(p, "ld.%s.v2.f64 {%s%d, %s%d}, [%s+%lld]", space, prefix, first + i, prefix, first + i + 1, from, place);
-        else dync__ptx_line(p, "ld.%s.v4.f32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", space, prefix, first + i, prefix, first + i + 1, prefix, first + i + 2, prefix,
-                            first + i + 3, from, place);
+        if (n % each)
+            dync__ptx_line(p, "ld.%s.%s %s%d, [%s+%lld]", space, u->ty, prefix, first + i, from,
+                           place);
+        else if (each == 2)
+            dync__ptx_line(p, "ld.%s.v2.f64 {%s%d, %s%d}, [%s+%lld]", space, prefix, first + i,
+                           prefix, first + i + 1, from, place);
+        else
+            dync__ptx_line(p, "ld.%s.v4.f32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", space, prefix,
+                           first + i, prefix, first + i + 1, prefix, first + i + 2, prefix,
+                           first + i + 3, from, place);
     }
 }
 
@@ -190,12 +218,18 @@ static void dync__ru_product_part(dync__ru *u, int first, int k)
 {
     dync__ptx *p = &u->t.p;
     int shared = u->grad ? u->pack : 1;
-    for (int r = 0; r < u->rb; r++) dync__ru_many(u, "shared", "%s", r * 4 * u->pack, k * shared, "%hp", (int64_t)(r * u->row + first * shared) * u->bytes);
-    for (int i = 0; i < k; i++) dync__ru_many(u, u->near ? "shared" : "global", "%w", i * u->pack, u->pack, "%wp", (first + i) * u->H * u->pack * u->bytes);
+    for (int r = 0; r < u->rb; r++)
+        dync__ru_many(u, "shared", "%s", r * 4 * u->pack, k * shared, "%hp",
+                      (int64_t)(r * u->row + first * shared) * u->bytes);
+    for (int i = 0; i < k; i++)
+        dync__ru_many(u, u->near ? "shared" : "global", "%w", i * u->pack, u->pack, "%wp",
+                      (first + i) * u->H * u->pack * u->bytes);
     for (int i = 0; i < k; i++)
         for (int g = 0; g < u->gates; g++)
             for (int r = 0; r < u->rb; r++)
-                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%w%d, %%s%d, %%acc%d", u->ty, g * u->rb + r, i * u->pack + g, r * 4 * u->pack + i * shared + (u->grad ? g : 0), g * u->rb + r);
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%w%d, %%s%d, %%acc%d", u->ty, g * u->rb + r,
+                               i * u->pack + g, r * 4 * u->pack + i * shared + (u->grad ? g : 0),
+                               g * u->rb + r);
 }
 
 static void dync__ru_product(dync__ru *u)
@@ -203,7 +237,9 @@ static void dync__ru_product(dync__ru *u)
     dync__ptx *p = &u->t.p;
     char label[24];
     int shared = u->grad ? u->pack : 1;
-    for (int i = 0; i < u->gates * u->rb; i++) dync__ptx_line(p, "mov.%s %%acc%d, %s", u->ty, i, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+    for (int i = 0; i < u->gates * u->rb; i++)
+        dync__ptx_line(p, "mov.%s %%acc%d, %s", u->ty, i,
+                       u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
     dync__ptx_line(p, "mov.b%d %%wp, %%wfirst", u->near ? 32 : 64);
     dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%turn");
@@ -211,7 +247,8 @@ static void dync__ru_product(dync__ru *u)
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
         dync__tile_label(&u->t, "%s", label);
         dync__ru_product_part(u, 0, 4);
-        dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64, (long long)(4 * u->H * u->pack * u->bytes));
+        dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64,
+                       (long long)(4 * u->H * u->pack * u->bytes));
         dync__ptx_line(p, "add.s32 %%hp, %%hp, %d", 4 * shared * u->bytes);
         dync__ptx_line(p, "sub.s32 %%left, %%left, 1");
         dync__ptx_line(p, "setp.gt.s32 %%more, %%left, 0");
@@ -237,7 +274,10 @@ static int dync__ru_state(dync__ru *u, char what, int r)
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%%c%d", u->ty, v, what, r);
     return v;
 }
-static void dync__ru_set_state(dync__ru *u, char what, int r, int v) { dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v); }
+static void dync__ru_set_state(dync__ru *u, char what, int r, int v)
+{
+    dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v);
+}
 
 static void dync__ru_cell(dync__ru *u, int r)
 {
@@ -253,15 +293,18 @@ static void dync__ru_cell(dync__ru *u, int r)
         if (u->gates != 3 || i < 2) gate[i] = dync__ru_add(u, gate[i], mine[i]);
     }
     if (u->gates == 4) {
-        for (int i = 0; i < 4; i++) gate[i] = i == 2 ? dync__ru_tanh(u, gate[i]) : dync__ru_sigmoid(u, gate[i]);
-        cell = dync__ru_fma(u, gate[1], dync__ru_state(u, 'c', r), dync__ru_mul(u, gate[0], gate[2]));
+        for (int i = 0; i < 4; i++)
+            gate[i] = i == 2 ? dync__ru_tanh(u, gate[i]) : dync__ru_sigmoid(u, gate[i]);
+        cell =
+            dync__ru_fma(u, gate[1], dync__ru_state(u, 'c', r), dync__ru_mul(u, gate[0], gate[2]));
         value = dync__ru_mul(u, gate[3], dync__ru_tanh(u, cell));
         dync__ru_set_state(u, 'c', r, cell);
     } else if (u->gates == 3) {
         gate[0] = dync__ru_sigmoid(u, gate[0]);
         gate[1] = dync__ru_sigmoid(u, gate[1]);
         gate[2] = dync__ru_tanh(u, dync__ru_fma(u, gate[0], mine[2], gate[2]));
-        value = dync__ru_fma(u, gate[1], dync__ru_sub(u, dync__ru_state(u, 'h', r), gate[2]), gate[2]);
+        value =
+            dync__ru_fma(u, gate[1], dync__ru_sub(u, dync__ru_state(u, 'h', r), gate[2]), gate[2]);
         cell = mine[2];
     } else {
         value = dync__ru_tanh(u, gate[0]);
@@ -273,19 +316,28 @@ static void dync__ru_cell(dync__ru *u, int r)
 }
 
 /* a (1 - a) d, and (1 - a a) d */
-static int dync__ru_sigmoid_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_mul(u, a, dync__ru_sub(u, dync__ru_number(u, 1), a)), d); }
-static int dync__ru_tanh_grad(dync__ru *u, int a, int d) { return dync__ru_mul(u, dync__ru_sub(u, dync__ru_number(u, 1), dync__ru_mul(u, a, a)), d); }
+static int dync__ru_sigmoid_grad(dync__ru *u, int a, int d)
+{
+    return dync__ru_mul(u, dync__ru_mul(u, a, dync__ru_sub(u, dync__ru_number(u, 1), a)), d);
+}
+static int dync__ru_tanh_grad(dync__ru *u, int a, int d)
+{
+    return dync__ru_mul(u, dync__ru_sub(u, dync__ru_number(u, 1), dync__ru_mul(u, a, a)), d);
+}
 
 /* The state before this step: c (LSTM) or h (GRU), at the start or of the step before. */
 static int dync__ru_before(dync__ru *u, int r)
 {
     dync__ptx *p = &u->t.p;
-    int start = u->gates == 4 ? DYNC__RNN_C0 : DYNC__RNN_H0, states = u->gates == 4 ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
+    int start = u->gates == 4 ? DYNC__RNN_C0 : DYNC__RNN_H0,
+        states = u->gates == 4 ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
     char base[16], first[40], other[40];
     const dync__operand *o = u->at[states];
     int64_t by = o->lay.stride[0] * dync__dtype_info(o->dtype)->bytes * (u->reverse ? 1 : -1);
-    dync__format(first, sizeof first, "%s", dync__ru_address(u, start, dync__ru_base(start, base), r, 0));
-    dync__format(other, sizeof other, "%s", dync__ru_address(u, states, dync__ru_base(states, base), r, 0));
+    dync__format(first, sizeof first, "%s",
+                 dync__ru_address(u, start, dync__ru_base(start, base), r, 0));
+    dync__format(other, sizeof other, "%s",
+                 dync__ru_address(u, states, dync__ru_base(states, base), r, 0));
     dync__ptx_line(p, "add.s64 %s, %s, %lld", other, other, (long long)by);
     dync__ptx_line(p, "selp.b64 %s, %s, %s, %%first", other, first, other);
     return dync__ru_load(u, o->dtype, other, r);
@@ -296,10 +348,12 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
 {
     int gate[4], g[4], d = dync__ru_state(u, 'h', r);
     if (u->at[DYNC__RNN_GOUT]) d = dync__ru_add(u, d, dync__ru_get(u, DYNC__RNN_GOUT, r, 0));
-    for (int i = 0; i < u->gates && u->gates > 1; i++) gate[i] = dync__ru_get(u, DYNC__RNN_GATES, r, i);
+    for (int i = 0; i < u->gates && u->gates > 1; i++)
+        gate[i] = dync__ru_get(u, DYNC__RNN_GATES, r, i);
     if (u->gates == 4) {
         int t = dync__ru_tanh(u, dync__ru_get(u, DYNC__RNN_CELLS, r, 0));
-        int e = dync__ru_add(u, dync__ru_state(u, 'c', r), dync__ru_tanh_grad(u, t, dync__ru_mul(u, d, gate[3])));
+        int e = dync__ru_add(u, dync__ru_state(u, 'c', r),
+                             dync__ru_tanh_grad(u, t, dync__ru_mul(u, d, gate[3])));
         g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, e, gate[2]));
         g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, e, dync__ru_before(u, r)));
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, e, gate[0]));
@@ -308,8 +362,10 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
     } else if (u->gates == 3) {
         int last = dync__ru_before(u, r), one = dync__ru_number(u, 1);
         g[2] = dync__ru_tanh_grad(u, gate[2], dync__ru_mul(u, d, dync__ru_sub(u, one, gate[1])));
-        g[1] = dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
-        g[0] = dync__ru_sigmoid_grad(u, gate[0], dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
+        g[1] =
+            dync__ru_sigmoid_grad(u, gate[1], dync__ru_mul(u, d, dync__ru_sub(u, last, gate[2])));
+        g[0] = dync__ru_sigmoid_grad(u, gate[0],
+                                     dync__ru_mul(u, g[2], dync__ru_get(u, DYNC__RNN_CELLS, r, 0)));
         /* goes on to the step before */
         dync__ru_set_state(u, 'h', r, dync__ru_mul(u, d, gate[1]));
     } else {
@@ -318,8 +374,12 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
     for (int i = 0; i < u->gates; i++) {
         dync__ru_put(u, DYNC__RNN_IN, r, i, g[i]);
         int v = u->gates == 3 && i == 2 ? dync__ru_mul(u, g[2], gate[0]) : g[i];
-        if (u->step) dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%%share%d+%d], %%v%d", r, u->ty, r, i * u->bytes, v);
-        else dync__ptx_line(&u->t.p, "@%%mine st.shared.%s [%%share+%d], %%v%d", u->ty, (r * u->row + i) * u->bytes, v);
+        if (u->step)
+            dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%%share%d+%d], %%v%d", r, u->ty, r,
+                           i * u->bytes, v);
+        else
+            dync__ptx_line(&u->t.p, "@%%mine st.shared.%s [%%share+%d], %%v%d", u->ty,
+                           (r * u->row + i) * u->bytes, v);
     }
 }
 
@@ -338,8 +398,10 @@ static void dync__ru_add_product(dync__ru *u, int r)
 static void dync__ru_begin(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
-    static const char *const names[][2] = {{"s64", "%time"}, {"s32", "%index"}, {"s32", "%left"}, {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"}, {"b32", "%hp"},
-                                           {"b32", "%turn"}, {"b32", "%share"}, {"pred", "%mine"}};
+    static const char *const names[][2] = {{"s64", "%time"},  {"s32", "%index"},  {"s32", "%left"},
+                                           {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"},
+                                           {"b32", "%hp"},    {"b32", "%turn"},   {"b32", "%share"},
+                                           {"pred", "%mine"}};
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
@@ -371,9 +433,11 @@ static void dync__ru_begin(dync__ru *u)
     int copy = u->groups * u->rb * u->row * u->bytes;
     u->state = dync__tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
     if (u->near) u->weights = dync__tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
-    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem", u->rb * u->row * u->bytes);
+    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
+                   u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
-    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst", (u->grad ? u->pack : 1) * u->bytes);
+    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
+                   (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%turn, 0");
@@ -381,18 +445,21 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
         dync__ptx_reg(p, "b32", "%wp");
-        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped, u->pack * u->bytes);
+        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
+                       u->pack * u->bytes);
         dync__ptx_line(p, "add.s32 %%wfirst, %%wfirst, %d", u->weights);
     } else {
         dync__tile_wide(&u->t, "%wp", NULL);
         dync__tile_wide(&u->t, "%wfirst", NULL);
-        dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes, u->temp[0]);
+        dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes,
+                       u->temp[0]);
     }
     for (int role = 0; role < DYNC__RNN_ROLES; role++) {
         const dync__operand *o = u->at[role];
         if (!o || o->lay.ndim == 1) continue;
         dync__ru_base(role, name);
-        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand), (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
+        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
+                       (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
     }
     if (u->at[DYNC__RNN_BIAS]) {
         const dync__operand *o = u->at[DYNC__RNN_BIAS];
@@ -402,9 +469,12 @@ static void dync__ru_begin(dync__ru *u)
             char value[16];
             dync__format(value, sizeof value, "%%bias%d", g);
             const char *at = dync__ptx_temp(p, "s64");
-            dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %%b%d", at, (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
-            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
-            dync__ptx_line(p, "mov.%s %s, %s", u->ty, value, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+            dync__ptx_line(p, "mad.lo.s64 %s, %%unit, %lld, %%b%d", at,
+                           (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
+            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at,
+                           (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
+            dync__ptx_line(p, "mov.%s %s, %s", u->ty, value,
+                           u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
             dync__tile_load(&u->t, o->dtype, value, at, "@%mine ");
         }
     }
@@ -418,7 +488,8 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "mad.wide.s32 %%from, %%thr, %d, %%b%d", each, u->temp[0]);
     dync__tile_label(&u->t, "WEIGHTS");
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(bytes / each));
-    dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights, each);
+    dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights,
+                   each);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", threads);
     dync__ptx_line(p, "add.s32 %%to, %%to, %d", threads * each);
     dync__ptx_line(p, "add.s64 %%from, %%from, %d", threads * each);
@@ -440,7 +511,8 @@ static void dync__ru_at_step(dync__ru *u)
         int64_t bytes = o ? dync__dtype_info(o->dtype)->bytes : 0;
         if (!o || o->lay.ndim != 3) continue;
         dync__ru_base(role, name);
-        dync__ptx_line(p, "mad.lo.s64 %s, %%time, %lld, %%b%d", name, (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
+        dync__ptx_line(p, "mad.lo.s64 %s, %%time, %lld, %%b%d", name,
+                       (long long)(o->lay.stride[0] * bytes), (int)(o - u->call->operand));
         dync__ptx_line(p, "add.s64 %s, %s, %lld", name, name, (long long)(o->lay.offset * bytes));
     }
 }
@@ -448,7 +520,8 @@ static void dync__ru_at_step(dync__ru *u)
 /* A state of row r from an operand [N, H], 0 where there is none; those of all rows to one. */
 static void dync__ru_take(dync__ru *u, char what, int r, int role)
 {
-    dync__ru_set_state(u, what, r, role >= 0 && u->at[role] ? dync__ru_get(u, role, r, 0) : dync__ru_number(u, 0));
+    dync__ru_set_state(
+        u, what, r, role >= 0 && u->at[role] ? dync__ru_get(u, role, r, 0) : dync__ru_number(u, 0));
 }
 static void dync__ru_leave(dync__ru *u, char what, int role)
 {
@@ -464,7 +537,9 @@ static void dync__ru_block_text(dync__ru *u)
     for (int r = 0; r < u->rb; r++) {
         dync__ru_take(u, 'h', r, u->grad ? -1 : DYNC__RNN_H0);
         dync__ru_take(u, 'c', r, u->grad ? DYNC__RNN_GC : DYNC__RNN_C0);
-        if (!u->grad) dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty, r * u->row * u->bytes - copy, r);
+        if (!u->grad)
+            dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty,
+                           r * u->row * u->bytes - copy, r);
     }
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "mov.b32 %%index, %lld", (long long)(u->grad ? u->L - 1 : 0));
@@ -479,21 +554,29 @@ static void dync__ru_block_text(dync__ru *u)
     if (u->grad) dync__tile_label(&u->t, "NONE");
     dync__ptx_line(p, "sub.s32 %%share, %%own, %%turn");
     for (int r = 0; r < u->rb; r++) {
-        if (u->grad) dync__ru_cell_grad(u, r);
-        else dync__ru_cell(u, r);
-        if (!u->grad) dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty, r * u->row * u->bytes, r);
+        if (u->grad)
+            dync__ru_cell_grad(u, r);
+        else
+            dync__ru_cell(u, r);
+        if (!u->grad)
+            dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty,
+                           r * u->row * u->bytes, r);
     }
     dync__ptx_line(p, "sub.s32 %%turn, %d, %%turn", copy);
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
-    if (u->grad) dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
-    else dync__ptx_line(p, "setp.lt.s32 %%more, %%index, %lld", (long long)u->L);
+    if (u->grad)
+        dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
+    else
+        dync__ptx_line(p, "setp.lt.s32 %%more, %%index, %lld", (long long)u->L);
     dync__ptx_line(p, "@%%more bra STEP");
     if (u->grad) dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1, u->units * u->groups);
+    dync__tile_entry(&u->t, u->call->row->name,
+                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
+                     u->units * u->groups);
 }
 
 /* A state of the thread's rows between launches, [N, H] at the register `base`. */
@@ -503,8 +586,10 @@ static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store)
         const char *at = dync__ptx_temp(&u->t.p, "s64");
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", at, r, (long long)u->H);
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %s, %d, %s", at, at, u->bytes, base);
-        if (store) dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
-        else dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
+        if (store)
+            dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
+        else
+            dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
     }
 }
 
@@ -513,7 +598,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
 {
     dync__ptx *p = &u->t.p;
     int rows = u->groups * u->rb;
-    static const char *const names[][2] = {{"u32", "%line"}, {"u32", "%place"}, {"s64", "%wide"}, {"s64", "%far"}};
+    static const char *const names[][2] = {
+        {"u32", "%line"}, {"u32", "%place"}, {"s64", "%wide"}, {"s64", "%far"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
     dync__ptx_reg(p, u->ty, "%value");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
@@ -529,7 +615,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__ptx_line(p, "mad.lo.s64 %%far, %%far, %d, %%read", u->bytes);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(rows * width));
     dync__ptx_line(p, "setp.lt.and.s32 %%skip, %%line, %lld, %%more", (long long)u->N);
-    dync__ptx_line(p, "mov.%s %%value, %s", u->ty, u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
+    dync__ptx_line(p, "mov.%s %%value, %s", u->ty,
+                   u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__ptx_line(p, "@%%skip ld.global.%s %%value, [%%far]", u->ty);
     dync__ptx_line(p, "@%%more st.shared.%s [%%hp+%d], %%value", u->ty, u->state);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", u->units * u->groups);
@@ -537,7 +624,8 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__tile_barrier(&u->t);
 }
 
-/* One step of some units of some rows: the launch has its number in the parameter behind the others. Backward there is one more, for the last product. */
+/* One step of some units of some rows: the launch has its number in the parameter behind the
+ * others. Backward there is one more, for the last product. */
 static void dync__ru_step_text(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
@@ -548,9 +636,11 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ptx_line(p, "ld.param.b64 %%launch, [p%d]", u->t.n_buffers + 1);
     dync__tile_wide(&u->t, "%odd", NULL);
     dync__ptx_line(p, "and.b64 %%odd, %%launch, 1");
-    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d", (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
+                   (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "xor.b64 %%odd, %%odd, 1");
-    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d", (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
+                   (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "cvt.s32.s64 %%index, %%launch");
     dync__tile_wide(&u->t, "%kept", NULL);
     dync__tile_wide(&u->t, "%cells", NULL);
@@ -560,7 +650,8 @@ static void dync__ru_step_text(dync__ru *u)
         dync__format(name, sizeof name, "%%share%d", r);
         dync__tile_wide(&u->t, name, NULL);
         dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", name, r, (long long)u->H);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name, (u->grad ? u->pack : 1) * u->bytes);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name,
+                       (u->grad ? u->pack : 1) * u->bytes);
         dync__ru_take(u, 'h', r, -1);
         dync__ru_take(u, 'c', r, -1);
     }
@@ -581,11 +672,15 @@ static void dync__ru_step_text(dync__ru *u)
     }
     dync__ru_at_step(u);
     for (int r = 0; r < u->rb; r++) {
-        if (u->grad) dync__ru_cell_grad(u, r);
-        else dync__ru_cell(u, r);
+        if (u->grad)
+            dync__ru_cell_grad(u, r);
+        else
+            dync__ru_cell(u, r);
     }
-    if (!u->grad) dync__ru_keep(u, 'h', "%write", true);
-    else if (u->gates == 3) dync__ru_keep(u, 'h', "%kept", true);
+    if (!u->grad)
+        dync__ru_keep(u, 'h', "%write", true);
+    else if (u->gates == 3)
+        dync__ru_keep(u, 'h', "%kept", true);
     if (u->gates == 4) dync__ru_keep(u, 'c', "%cells", true);
     if (!u->grad) dync__ptx_line(p, "setp.ne.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
     dync__ptx_line(p, u->grad ? "bra END" : "@%%skip bra END");
@@ -594,7 +689,9 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
     dync__tile_label(&u->t, "END");
     u->t.steps = u->grad ? u->L + 1 : u->L;
-    dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
+    dync__tile_entry(&u->t, u->call->row->name,
+                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
+                     (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -607,13 +704,18 @@ static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to)
     dync__kernel *k = dync__kernel_new(&code->arena, "rnn_state", 0, 2, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "rnn_layer"};
-    int v = o ? dync__lb_load(&b, dync__kernel_buf(k, (int)(o - u->call->operand), o->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, o->lay.offset, o->lay.stride))
+    int v = o ? dync__lb_load(&b,
+                              dync__kernel_buf(k, (int)(o - u->call->operand), o->dtype,
+                                               DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, o->lay.offset, o->lay.stride))
               : dync__lb_f(&b, u->type, 0);
-    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
+    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
 
-/* The weights as [k][unit][gate]: forward k is a state, backward a unit whose gates' gradients go to the state `unit`. */
+/* The weights as [k][unit][gate]: forward k is a state, backward a unit whose gates' gradients go
+ * to the state `unit`. */
 static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to)
 {
     const dync__operand *w = u->at[DYNC__RNN_W];
@@ -622,12 +724,16 @@ static bool dync__ru_weights(dync__ru *u, dync__cuda_code *code, int to)
     dync__kernel *k = dync__kernel_new(&code->arena, "rnn_weights", 0, 3, extent);
     if (!k) return false;
     dync__lb b = {.k = k, .section = 1, .origin = "rnn_layer"};
-    int v = dync__lb_load(&b, dync__kernel_buf(k, (int)(w - u->call->operand), w->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, w->lay.offset, from));
-    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
+    int v = dync__lb_load(
+        &b, dync__kernel_buf(k, (int)(w - u->call->operand), w->dtype, DYNC__BUF_IN, -1, NULL),
+        dync__kernel_access(k, w->lay.offset, from));
+    dync__lb_store(&b, dync__kernel_buf(k, to, u->type, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, dense), dync__lb_cast(&b, v, u->type));
     return dync__cuda_add_loop(code, k);
 }
 
-/* Blocks: few enough rows each that every multiprocessor has one, if there are that many rows; false: not even one row fits. */
+/* Blocks: few enough rows each that every multiprocessor has one, if there are that many rows;
+ * false: not even one row fits. */
 static bool dync__ru_shape(dync__ru *u, int multiprocessors)
 {
     enum { THREADS = 256, SHARED = 96 * 1024 };
@@ -638,8 +744,11 @@ static bool dync__ru_shape(dync__ru *u, int multiprocessors)
     if (u->step) slices = (u->H + u->units - 1) / u->units;
     u->row = (int)((u->H * (u->grad ? u->pack : 1) + 3) / 4 * 4);
     most = SHARED / ((int64_t)u->row * u->bytes * (u->step ? 1 : 2));
-    for (u->groups = 1; u->groups < THREADS / u->units && u->groups < u->N && (u->units * u->groups < 32 || slices * u->N > multiprocessors * u->groups);) u->groups *= 2;
-    for (u->rb = 1; u->rb < 4 && slices * u->N > 2 * multiprocessors * u->groups * u->rb;) u->rb *= 2;
+    for (u->groups = 1; u->groups < THREADS / u->units && u->groups < u->N &&
+                        (u->units * u->groups < 32 || slices * u->N > multiprocessors * u->groups);)
+        u->groups *= 2;
+    for (u->rb = 1; u->rb < 4 && slices * u->N > 2 * multiprocessors * u->groups * u->rb;)
+        u->rb *= 2;
     while (u->groups * u->rb > most && u->rb > 1) u->rb /= 2;
     while (u->groups * u->rb > most && u->groups > 1) u->groups /= 2;
     while (u->units * u->groups < 32) u->units *= 2;
@@ -647,7 +756,8 @@ static bool dync__ru_shape(dync__ru *u, int multiprocessors)
     return most >= 1;
 }
 
-DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync__kcall *call,
+                                               bool *done)
 {
     dync__ru u;
     int32_t buf[DYNC__KCALL_OPERANDS + 4];
@@ -656,7 +766,8 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     *done = false;
     if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
-    for (int i = 0; i < DYNC__RNN_ROLES; i++) u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
+    for (int i = 0; i < DYNC__RNN_ROLES; i++)
+        u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
     const dync__layout *out = &u.at[DYNC__RNN_OUT]->lay;
     u.gates = (int)call->attr[0];
     u.pack = u.gates == 3 ? 4 : u.gates;
@@ -667,21 +778,28 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     u.L = out->shape[0];
     u.N = out->shape[1];
     u.H = out->shape[2];
-    if (u.N > INT32_MAX / 2 || !dync__ru_shape(&u, dync__cuda_unit_of(code->device >> 8)->units)) return DYNC_OK;
+    if (u.N > INT32_MAX / 2 || !dync__ru_shape(&u, dync__cuda_unit_of(code->device >> 8)->units))
+        return DYNC_OK;
     *done = true;
-    int64_t states = u.N * u.H * u.bytes, size[4] = {u.H * u.H * u.pack * u.bytes, states * 2 * (u.grad ? u.pack : 1), states, states};
+    int64_t states = u.N * u.H * u.bytes,
+            size[4] = {u.H * u.H * u.pack * u.bytes, states * 2 * (u.grad ? u.pack : 1), states,
+                       states};
     int n = call->n, n_temps = u.step ? 4 : 1;
     for (int i = 0; i < n; i++) buf[i] = i;
     for (int i = 0; i < 4; i++) {
         u.temp[i] = n + DYNC__MIN(i, n_temps - 1);
-        if (i < n_temps && (buf[n + i] = dync__cuda_add_temp(code, size[i])) < 0) return DYNC_ERR_MEMORY;
+        if (i < n_temps && (buf[n + i] = dync__cuda_add_temp(code, size[i])) < 0)
+            return DYNC_ERR_MEMORY;
     }
     bool ok = dync__ru_weights(&u, code, buf[n]);
     if (u.step && !u.grad) ok = ok && dync__ru_copy(&u, code, DYNC__RNN_H0, buf[n + 1]);
-    if (u.step && u.gates == 4) ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
+    if (u.step && u.gates == 4)
+        ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
     if (!ok) return DYNC_ERR_MEMORY;
     dync__tile_begin(&u.t, n + n_temps);
-    if (u.step) dync__ru_step_text(&u);
-    else dync__ru_block_text(&u);
+    if (u.step)
+        dync__ru_step_text(&u);
+    else
+        dync__ru_block_text(&u);
     return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

@@ -1,17 +1,24 @@
 /* cuda/scatter.c: writes and additions to places given by an index. After sort.c, before calls.c.
  *
- *   writes     the last one in the order of the index wins: one launch leaves at every place the greatest number of those that write there (an
- *              atomic maximum), the next writes what has this number
- *   integers   atomic additions: their sum is the same in any order
- *   floats     the index is sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items: runs that begin
- *              in it go to their place, what goes on from the chunk before is left in the scratch, and a second launch adds that. The order of
- *              additions follows from the index and the sizes alone
- *   few        a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: one launch
- * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts are made for one set of sizes. */
+ *   writes     the last one in the order of the index wins: one launch leaves at every place the
+ * greatest number of those that write there (an atomic maximum), the next writes what has this
+ * number integers   atomic additions: their sum is the same in any order floats     the index is
+ * sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items:
+ * runs that begin in it go to their place, what goes on from the chunk before is left in the
+ * scratch, and a second launch adds that. The order of additions follows from the index and the
+ * sizes alone few        a thread owns the elements of a line whose place is p modulo P, and walks
+ * the line's whole index: one launch Half floats add up in f32, narrow integers in i32. Numbers
+ * that are no place are skipped. Texts are made for one set of sizes. */
 #include "../dync.in.h"
 #include "tile.h"
 
-enum { DYNC__SCA_BLOCK = 256, DYNC__SCA_FEW = 512, DYNC__SCA_FEW_SET = 64, DYNC__SCA_AHEAD = 4, DYNC__SCA_CHUNK = 32 };
+enum {
+    DYNC__SCA_BLOCK = 256,
+    DYNC__SCA_FEW = 512,
+    DYNC__SCA_FEW_SET = 64,
+    DYNC__SCA_AHEAD = 4,
+    DYNC__SCA_CHUNK = 32
+};
 
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
 {
@@ -21,32 +28,38 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
     return n;
 }
 
-/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims but dim. */
+/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
+ * but dim. */
 typedef struct dync__sca {
     dync__tile t;
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim;
-    bool add, shared;                    /* shared: one index for all lines */
-    const int64_t *walked;               /* sizes of the lines' dims */
+    bool add, shared;      /* shared: one index for all lines */
+    const int64_t *walked; /* sizes of the lines' dims */
     int64_t count;
     double scale;
-    int64_t lines, size;                 /* size: places of a line */
+    int64_t lines, size; /* size: places of a line */
     int compute;
     const char *type;
 } dync__sca;
 
 static long long dync__sca_step(const dync__sca *s, const dync__operand *o)
 {
-    return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] * dync__dtype_info(o->dtype)->bytes);
+    return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] *
+                       dync__dtype_info(o->dtype)->bytes);
 }
-static bool dync__sca_is_float(const dync__sca *s) { return s->compute == DYNC_F32 || s->compute == DYNC_F64; }
+static bool dync__sca_is_float(const dync__sca *s)
+{
+    return s->compute == DYNC_F32 || s->compute == DYNC_F64;
+}
 
 /* %n: the thread's number; those from n on leave. */
 static void dync__sca_thread(dync__sca *s, int64_t n)
 {
     dync__ptx *p = &s->t.p;
-    static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"}, *const preds[] = {"%out", "%ok", "%more"};
+    static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"},
+                             *const preds[] = {"%out", "%ok", "%more"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     dync__ptx_line(p, "cvt.u64.u32 %%i, %%thr");
@@ -56,7 +69,8 @@ static void dync__sca_thread(dync__sca *s, int64_t n)
 }
 static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
 {
-    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1, DYNC__SCA_BLOCK);
+    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
+                     DYNC__SCA_BLOCK);
 }
 
 /* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
@@ -72,8 +86,10 @@ static void dync__sca_index(dync__sca *s)
 {
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pi, %%b0");
-    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
+    if (s->shared)
+        dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
+    else
+        dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
 
 /* %v = scale * %v */
@@ -82,9 +98,12 @@ static void dync__sca_scale(dync__sca *s, const char *v)
     dync__scalar scale;
     scale.i = (int64_t)s->scale;
     if (!(s->scale < 1 || s->scale > 1)) return;
-    if (s->compute == DYNC_F32) scale.f = (float)s->scale;
-    else if (s->compute == DYNC_F64) scale.d = s->scale;
-    dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type, v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
+    if (s->compute == DYNC_F32)
+        scale.f = (float)s->scale;
+    else if (s->compute == DYNC_F64)
+        scale.d = s->scale;
+    dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type,
+                   v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
 }
 
 /* ---- few ------------------------------------------------------------------------------------- */
@@ -133,15 +152,18 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
 
 /* ---- atomics: a thread an item --------------------------------------------------------------- */
 
-/* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked for. Threads without a place leave. */
+/* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked
+ * for. Threads without a place leave. */
 static void dync__sca_item(dync__sca *s, bool words)
 {
     dync__ptx *p = &s->t.p;
     /* neighbours in memory for neighbouring threads */
     bool along = s->from->lay.stride[s->dim] == 1;
     dync__sca_thread(s, s->lines * s->count);
-    dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div", (long long)(along ? s->count : s->lines));
-    dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem", (long long)(along ? s->count : s->lines));
+    dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div",
+                   (long long)(along ? s->count : s->lines));
+    dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem",
+                   (long long)(along ? s->count : s->lines));
     dync__sca_index(s);
     dync__ptx_line(p, "mad.lo.s64 %%pi, %%i, %lld, %%pi", dync__sca_step(s, s->index));
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -192,32 +214,43 @@ static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *
     dync__sca_item(s, false);
     dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__sca_scale(s, "%v");
-    dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v", s->to->dtype == DYNC_I64 ? "u64" : "u32");
+    dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v",
+                   s->to->dtype == DYNC_I64 ? "u64" : "u32");
     dync__sca_entry(s, name, s->lines * s->count);
     return dync__tile_end(&s->t, code, s->buf);
 }
 
 /* ---- floats: runs of the sorted index -------------------------------------------------------- */
 
-/* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim innermost. */
-static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to)
+/* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim
+ * innermost. */
+static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key,
+                           int32_t to)
 {
     dync__kernel *k = dync__kernel_new(&code->arena, "places", 0, key->lay.ndim, key->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     if (!k) return false;
-    int v = dync__lb_load(&b, dync__kernel_buf(k, s->buf[0], DYNC_I64, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, s->index->lay.offset, s->index->lay.stride));
-    int size = dync__lb_i(&b, DYNC_I64, s->size), low = dync__lb_op(&b, DYNC__P_le, dync__lb_i(&b, DYNC_I64, 0), v, -1);
-    v = dync__lb_op(&b, DYNC__P_select, dync__lb_op(&b, DYNC__P_and_, low, dync__lb_op(&b, DYNC__P_lt, v, size, -1), -1), v, size);
-    dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
+    int v = dync__lb_load(&b, dync__kernel_buf(k, s->buf[0], DYNC_I64, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, s->index->lay.offset, s->index->lay.stride));
+    int size = dync__lb_i(&b, DYNC_I64, s->size),
+        low = dync__lb_op(&b, DYNC__P_le, dync__lb_i(&b, DYNC_I64, 0), v, -1);
+    v = dync__lb_op(
+        &b, DYNC__P_select,
+        dync__lb_op(&b, DYNC__P_and_, low, dync__lb_op(&b, DYNC__P_lt, v, size, -1), -1), v, size);
+    dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
     return dync__cuda_add_loop(code, k);
 }
 
-/* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf, %pt, %carry what the chunk leaves. */
+/* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf,
+ * %pt, %carry what the chunk leaves. */
 static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
 {
     dync__ptx *p = &s->t.p;
     int bytes = dync__dtype_info(s->compute)->bytes;
-    static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"}, *const u32[] = {"%key", "%other"}, *const preds[] = {"%cont", "%own", "%put", "%is"};
+    static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"},
+                             *const u32[] = {"%key", "%other"},
+                             *const preds[] = {"%cont", "%own", "%put", "%is"};
     dync__sca_thread(s, threads);
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(u32); i++) dync__ptx_reg(p, "u32", u32[i]);
@@ -325,7 +358,8 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "ld.global.u32 %%other, [%%pk]");
     dync__ptx_line(p, "setp.ne.u32 %%is, %%other, %%key");
     dync__ptx_line(p, "@%%is bra END");
-    dync__ptx_line(p, "add.s64 %%carry, %%carry, %lld", (long long)(s->lines * dync__dtype_info(s->compute)->bytes));
+    dync__ptx_line(p, "add.s64 %%carry, %%carry, %lld",
+                   (long long)(s->lines * dync__dtype_info(s->compute)->bytes));
     dync__ptx_line(p, "ld.global.%s %%old, [%%carry]", s->type);
     dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %%old", s->type);
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
@@ -350,8 +384,10 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     }
     sorted = place = key;
     place.dtype = DYNC_I64;
-    int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 8)};
-    if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0])) return false;
+    int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4),
+                      dync__cuda_add_temp(code, items * 8)};
+    if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0]))
+        return false;
     if (dync__cuda_add_sort(code, &key, &sorted, &place, dim, false, buf) != DYNC_OK) return false;
     /* as long as the carries of one run are worth waiting for */
     while (16 * chunk * chunk < s->count) chunk *= 2;
@@ -371,7 +407,8 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
 
 static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
 {
-    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units,
+            few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
     s->compute = dync__dtype_info(s->to->dtype)->compute;
     s->type = dync__ptx_type(s->compute);
     s->size = s->to->lay.shape[s->dim];
@@ -381,31 +418,43 @@ static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name)
     if (s->lines * s->count == 0) return true;
     /* whose walks together fill the device */
     if (s->lines >= 1024 && s->add) few *= 8;
-    bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64), real = dync__sca_is_float(s);
+    bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64),
+         real = dync__sca_is_float(s);
     if (atomic) return dync__sca_integers(code, s, name);
-    if (s->count > few && !s->add && s->count < INT32_MAX) return dync__sca_last_write(code, s, name);
-    if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX) return dync__sca_floats(code, s, name);
+    if (s->count > few && !s->add && s->count < INT32_MAX)
+        return dync__sca_last_write(code, s, name);
+    if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX)
+        return dync__sca_floats(code, s, name);
     return dync__sca_few(code, s, name, units);
 }
 
 /* to = from, element by element; NULL from: zeros. */
-static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf,
+                           const dync__operand *to, int32_t to_buf)
 {
-    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
+    dync__kernel *k =
+        dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     int type = dync__dtype_info(to->dtype)->compute;
     if (!k) return false;
-    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
-                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
-    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
+    int v = from                                   ? dync__lb_load(&b,
+                                                                   dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL),
+                                                                   dync__kernel_access(k, from->lay.offset, from->lay.stride))
+            : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0)
+                                                   : dync__lb_i(&b, type, 0);
+    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL),
+                   dync__kernel_access(k, to->lay.offset, to->lay.stride),
                    dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
     return dync__cuda_add_loop(code, k);
 }
 
-/* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of i32. */
-static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add, bool slices)
+/* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of
+ * i32. */
+static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add,
+                                  bool slices)
 {
-    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
+    const dync__operand *base = &call->operand[0], *index = &call->operand[1],
+                        *source = &call->operand[2], *out = &call->operand[3];
     dync__operand wide = *out;
     int32_t to = 3;
     int dim = (int)call->attr[0], compute = dync__dtype_info(out->dtype)->compute;
@@ -417,11 +466,19 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
         to = dync__cuda_add_temp(code, dync__cuda_numel(out, -1) * 4);
         if (to < 0) return DYNC_ERR_MEMORY;
     }
-    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !widen &&
-                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
+    bool in_place =
+        base->slot == out->slot && base->lay.offset == out->lay.offset && !widen &&
+        memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
     if (!in_place && !dync__sca_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
-    dync__sca s = {.index = index, .from = source, .to = &wide, .buf = {1, 2, to}, .dim = dim, .add = add, .shared = slices,
-                   .walked = slices ? source->lay.shape : index->lay.shape, .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
+    dync__sca s = {.index = index,
+                   .from = source,
+                   .to = &wide,
+                   .buf = {1, 2, to},
+                   .dim = dim,
+                   .add = add,
+                   .shared = slices,
+                   .walked = slices ? source->lay.shape : index->lay.shape,
+                   .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
                    .scale = slices ? call->fattr[0] : 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
@@ -430,9 +487,11 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
 /* gy, index, gx: planes are lines, H * W places each. */
 static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
 {
-    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
+    const dync__operand *gy = &call->operand[0], *index = &call->operand[1],
+                        *gx = &call->operand[2];
     int rank = gx->lay.ndim;
-    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
+    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1],
+            windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
     dync__operand dense[3] = {*gy, *index, *gx};
     int32_t buf[3];
     if (dync__cuda_numel(gx, -1) == 0) return DYNC_OK;
@@ -441,7 +500,8 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
     for (int i = 0; i < 3; i++) {
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
-        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0)
+            return DYNC_ERR_MEMORY;
         if (!dync__sca_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
     }
     dync__operand line[3];
@@ -450,19 +510,31 @@ static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kc
         line[i] = dense[i];
         DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
     }
-    dync__sca s = {.index = &line[1], .from = &line[0], .to = &line[2], .buf = {buf[1], buf[0], buf[2]}, .dim = 1, .add = true, .walked = line[1].lay.shape,
-                   .count = windows, .scale = 1.0};
+    dync__sca s = {.index = &line[1],
+                   .from = &line[0],
+                   .to = &line[2],
+                   .buf = {buf[1], buf[0], buf[2]},
+                   .dim = 1,
+                   .add = true,
+                   .walked = line[1].lay.shape,
+                   .count = windows,
+                   .scale = 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return dync__sca_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call,
+                                             bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__sca_call(code, call, true, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__sca_max_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter))
+        return dync__sca_call(code, call, false, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add))
+        return dync__sca_call(code, call, true, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add))
+        return dync__sca_call(code, call, true, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad))
+        return dync__sca_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }

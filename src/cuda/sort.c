@@ -1,9 +1,12 @@
-/* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and order are kernel/sort.c's.
+/* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and
+ * order are kernel/sort.c's.
  *
- * An item is a key whose unsigned order is the dtype's, with the element's place below it: one 64-bit word for keys of 32 bits, else two. No two
- * items are equal, so any way to sort them is stable. Lines up to a tile are sorted in shared memory, several to a block where they are short
- * (bitonic sort: Batcher 1968). Longer ones are sorted tile by tile and merged, runs of twice the length each launch: a thread finds by
- * bisection where its piece of the result begins in both runs (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
+ * An item is a key whose unsigned order is the dtype's, with the element's place below it: one
+ * 64-bit word for keys of 32 bits, else two. No two items are equal, so any way to sort them is
+ * stable. Lines up to a tile are sorted in shared memory, several to a block where they are short
+ * (bitonic sort: Batcher 1968). Longer ones are sorted tile by tile and merged, runs of twice the
+ * length each launch: a thread finds by bisection where its piece of the result begins in both runs
+ * (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
 #include "../dync.in.h"
 #include "tile.h"
 
@@ -13,10 +16,14 @@ typedef struct dync__sk {
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
-    int64_t lines, length, tile, tiles;  /* tile: items sorted at a time, a power of two; tiles of a line */
+    int64_t lines, length, tile,
+        tiles; /* tile: items sorted at a time, a power of two; tiles of a line */
 } dync__sk;
 
-static long long dync__sk_step(const dync__sk *s, const dync__operand *o) { return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes); }
+static long long dync__sk_step(const dync__sk *s, const dync__operand *o)
+{
+    return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes);
+}
 
 /* A new register: address of the line's beginning; %line: b64. */
 static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer)
@@ -28,15 +35,25 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 }
 
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
-static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space, const char *name, const char *at)
+static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
+                          const char *name, const char *at)
 {
     char list[64];
-    if (s->words == 1) dync__format(list, sizeof list, "%s0", name);
-    else dync__format(list, sizeof list, "{%s0, %s1}", name, name);
-    if (store) dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2", at, list);
-    else dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2", list, at);
+    if (s->words == 1)
+        dync__format(list, sizeof list, "%s0", name);
+    else
+        dync__format(list, sizeof list, "{%s0, %s1}", name, name);
+    if (store)
+        dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2",
+                       at, list);
+    else
+        dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2",
+                       list, at);
 }
-static void dync__sk_item(dync__sk *s, const char *name) { dync__tile_regs(&s->t, "b64", name, s->words); }
+static void dync__sk_item(dync__sk *s, const char *name)
+{
+    dync__tile_regs(&s->t, "b64", name, s->words);
+}
 
 /* p = a before b */
 static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b)
@@ -50,22 +67,27 @@ static void dync__sk_before(dync__sk *s, const char *p, const char *a, const cha
     }
 }
 
-/* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds; else one behind all others. */
+/* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds;
+ * else one behind all others. */
 static void dync__sk_make(dync__sk *s, const char *at, const char *p)
 {
     dync__ptx *x = &s->t.p;
     bool wide = s->words == 2, real = s->compute == DYNC_F32 || s->compute == DYNC_F64;
-    const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000", *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
+    const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000",
+               *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
     char guard[24];
     dync__format(guard, sizeof guard, "@%s ", p);
-    if (s->x->dtype == DYNC_BOOL) dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
-    else dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
+    if (s->x->dtype == DYNC_BOOL)
+        dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
+    else
+        dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
         dync__ptx_line(x, "and.b%s %%size, %%key, %s", ty, rest);
-        dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty, wide ? "0x7ff0000000000000" : "0x7f800000");
+        dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty,
+                       wide ? "0x7ff0000000000000" : "0x7f800000");
         dync__ptx_line(x, "add.s%s %%key, %%size, %s", ty, sign);
         dync__ptx_line(x, "neg.s%s %%size, %%size", ty);
         dync__ptx_line(x, "add.s%s %%size, %%size, %s", ty, sign);
@@ -89,9 +111,14 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
 {
     dync__ptx *x = &s->t.p;
     int bytes = dync__dtype_info(s->x->dtype)->bytes;
-    const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"), *value = dync__ptx_temp(x, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32");
-    if (s->words == 2) dync__ptx_line(x, "mov.b64 %s, %s1", from, item);
-    else dync__ptx_line(x, "and.b64 %s, %s0, 0xffffffff", from, item);
+    const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"),
+               *value = dync__ptx_temp(x, bytes == 8   ? "b64"
+                                          : bytes == 2 ? "b16"
+                                                       : "b32");
+    if (s->words == 2)
+        dync__ptx_line(x, "mov.b64 %s, %s1", from, item);
+    else
+        dync__ptx_line(x, "and.b64 %s, %s0, 0xffffffff", from, item);
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%index", at, to, dync__sk_step(s, s->index));
     dync__ptx_line(x, "@%s st.global.b64 [%s], %s", p, at, from);
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%x", from, from, dync__sk_step(s, s->x));
@@ -101,23 +128,31 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
 
-/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch. */
+/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch.
+ */
 static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
 {
     dync__ptx *x = &s->t.p;
     dync__ptx_line(x, "mad.lo.s64 %%at, %%line, %lld, %s", (long long)s->length, place);
-    if (half) dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half, (long long)(s->lines * s->length));
+    if (half)
+        dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half,
+                       (long long)(s->lines * s->length));
     dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
 }
 
-/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted lines, or items in the scratch. */
+/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
+ * lines, or items in the scratch. */
 static void dync__sk_tiles(dync__sk *s)
 {
     dync__ptx *x = &s->t.p;
-    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS), several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
-    static const char *const names[][2] = {{"u32", "%sub"}, {"u32", "%me"}, {"u32", "%place"}, {"s32", "%slot"}, {"s32", "%other"}, {"s32", "%i"}, {"s32", "%j"}, {"s32", "%k"},
-                                           {"s32", "%mask"}, {"b64", "%at"}, {"b64", "%wide"}, {"pred", "%in"}, {"pred", "%more"}, {"pred", "%nan"}, {"pred", "%negative"},
-                                           {"pred", "%up"}, {"pred", "%swap"}, {"b64", "%line"}, {"pred", "%there"}, {"u32", "%first"}};
+    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
+        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
+    static const char *const names[][2] = {
+        {"u32", "%sub"},   {"u32", "%me"},   {"u32", "%place"},     {"s32", "%slot"},
+        {"s32", "%other"}, {"s32", "%i"},    {"s32", "%j"},         {"s32", "%k"},
+        {"s32", "%mask"},  {"b64", "%at"},   {"b64", "%wide"},      {"pred", "%in"},
+        {"pred", "%more"}, {"pred", "%nan"}, {"pred", "%negative"}, {"pred", "%up"},
+        {"pred", "%swap"}, {"b64", "%line"}, {"pred", "%there"},    {"u32", "%first"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(x, names[i][0], names[i][1]);
     dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%key");
     dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%size");
@@ -144,7 +179,8 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_line(s, "%values", s->values, 1);
         dync__sk_line(s, "%index", s->index, 2);
     }
-    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem", (long long)(s->tile * item));
+    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
+                   (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
     dync__tile_note(&s->t, "items");
     dync__ptx_line(x, "mov.b32 %%i, %%me");
@@ -180,7 +216,7 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_move(s, "", false, "shared", "%a", "%slot");
         dync__sk_move(s, "", false, "shared", "%c", "%other");
         dync__sk_before(s, "%swap", "%c", "%a");
-        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up");  /* in their order: nothing to do */
+        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
         dync__ptx_line(x, "not.pred %%swap, %%swap");
         dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
         dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
@@ -212,7 +248,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra STORE");
-    dync__tile_entry(&s->t, "sort", s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1, threads * several);
+    dync__tile_entry(&s->t, "sort",
+                     s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1,
+                     threads * several);
 }
 
 /* A thread's place: %line and %d, the first of its `each` items. */
@@ -232,13 +270,19 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx_line(x, "@%%in ret");
     dync__tile_scratch(&s->t);
 }
-static int64_t dync__sk_blocks(const dync__sk *s, int each) { return (s->lines * ((s->length + each - 1) / each) + 255) / 256; }
+static int64_t dync__sk_blocks(const dync__sk *s, int each)
+{
+    return (s->lines * ((s->length + each - 1) / each) + 255) / 256;
+}
 
-/* Merges pairs of runs; the number of the launch gives their length and which half of the scratch they are in. */
+/* Merges pairs of runs; the number of the launch gives their length and which half of the scratch
+ * they are in. */
 static void dync__sk_merge(dync__sk *s, int passes)
 {
     dync__ptx *x = &s->t.p;
-    static const char *const names[] = {"%pass", "%half", "%run", "%left", "%middle", "%right", "%low", "%high", "%i", "%j", "%diagonal", "%from", "%to", "%base"};
+    static const char *const names[] = {"%pass",     "%half", "%run",  "%left", "%middle",
+                                        "%right",    "%low",  "%high", "%i",    "%j",
+                                        "%diagonal", "%from", "%to",   "%base"};
     static const char *const preds[] = {"%more", "%mine", "%is"};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__tile_wide(&s->t, names[i], NULL);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(x, "pred", preds[i]);
@@ -259,7 +303,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "mov.b64 %%to, %%at");
     dync__ptx_line(x, "neg.s64 %%left, %%run");
     dync__ptx_line(x, "shl.b64 %%left, %%left, 1");
-    dync__ptx_line(x, "and.b64 %%left, %%left, %%d");        /* runs are powers of two */
+    dync__ptx_line(x, "and.b64 %%left, %%left, %%d"); /* runs are powers of two */
     dync__ptx_line(x, "add.s64 %%middle, %%left, %%run");
     dync__ptx_line(x, "add.s64 %%right, %%middle, %%run");
     dync__ptx_line(x, "min.s64 %%middle, %%middle, %lld", (long long)s->length);
@@ -336,12 +380,20 @@ static void dync__sk_gather(dync__sk *s, int passes)
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
 
-DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
-                                         const int32_t *buf)
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x,
+                                         const dync__operand *values, const dync__operand *places,
+                                         int dim, bool descending, const int32_t *buf)
 {
     int compute = dync__dtype_info(x->dtype)->compute;
-    dync__sk s = {.x = x, .values = values, .index = places, .dim = dim, .descending = descending, .compute = compute,
-                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1, .length = x->lay.shape[dim], .lines = 1};
+    dync__sk s = {.x = x,
+                  .values = values,
+                  .index = places,
+                  .dim = dim,
+                  .descending = descending,
+                  .compute = compute,
+                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1,
+                  .length = x->lay.shape[dim],
+                  .lines = 1};
     for (int d = 0; d < x->lay.ndim; d++)
         if (d != dim) s.lines *= x->lay.shape[d];
     if (s.lines * s.length == 0) return DYNC_OK;
@@ -349,7 +401,9 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
     for (s.tile = 1; s.tile < s.length && s.tile < most;) s.tile *= 2;
     s.tiles = (s.length + s.tile - 1) / s.tile;
     if (s.length > INT32_MAX || s.lines * s.tiles > INT32_MAX || dync__sk_blocks(&s, 1) > INT32_MAX)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "sort on a GPU: %lld lines of %lld elements are too many", (long long)s.lines, (long long)s.length);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "sort on a GPU: %lld lines of %lld elements are too many",
+                          (long long)s.lines, (long long)s.length);
     int passes = 0;
     while ((int64_t)1 << passes < s.tiles) passes++;
     dync__tile_begin(&s.t, 3);
@@ -364,10 +418,12 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call,
+                                          bool *done)
 {
     static const int32_t buf[] = {0, 1, 2};
     *done = call->row == dync__kernel_row(DYNC__K_sort);
     if (!*done) return DYNC_OK;
-    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2], (int)call->attr[0], call->attr[1] != 0, buf);
+    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
+                               (int)call->attr[0], call->attr[1] != 0, buf);
 }

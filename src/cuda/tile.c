@@ -1,4 +1,5 @@
-/* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together). After ptx.c, before gemm.c and calls.c. */
+/* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together).
+ * After ptx.c, before gemm.c and calls.c. */
 #include "../dync.in.h"
 #include "tile.h"
 
@@ -17,7 +18,8 @@ static void dync__tile_open(dync__tile *t)
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(&t->p, "b64", name);
         dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        if (!t->p.host || !t->p.host[i]) dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+        if (!t->p.host || !t->p.host[i])
+            dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
     for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
     dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
@@ -32,17 +34,22 @@ DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
     dync__tile_open(t);
 }
 
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k,
+                                      const bool *host, int64_t columns, bool scalar)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = k->buf.n;
     t->target = "sm_80";
-    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar)) return dync__fail_memory(0), false;
+    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar))
+        return dync__fail_memory(0), false;
     dync__tile_open(t);
     return true;
 }
 
-DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24]) { dync__ptx_piece(&t->p, linear, given, value); }
+DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24])
+{
+    dync__ptx_piece(&t->p, linear, given, value);
+}
 
 DYNC__FN void dync__tile_next(dync__tile *t)
 {
@@ -53,7 +60,8 @@ DYNC__FN void dync__tile_next(dync__tile *t)
     dync__tile_open(t);
 }
 
-DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads)
+DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz,
+                               int threads)
 {
     dync__str *s = &t->out.text;
     dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
@@ -61,9 +69,12 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
         dync__str_addf(s, "// %s\n", name);
         dync__ptx_header(s, t->target);
     }
-    if (t->shared && !strstr(dync__str_get(s), ".extern")) dync__str_add(s, ".extern .shared .align 1024 .b8 dync_shared[];\n");
-    if (t->out.n_launches++ == 0) dync__format(l->entry, sizeof l->entry, "dync_%s", name);
-    else dync__format(l->entry, sizeof l->entry, "dync_%s_%d", name, t->out.n_launches);
+    if (t->shared && !strstr(dync__str_get(s), ".extern"))
+        dync__str_add(s, ".extern .shared .align 1024 .b8 dync_shared[];\n");
+    if (t->out.n_launches++ == 0)
+        dync__format(l->entry, sizeof l->entry, "dync_%s", name);
+    else
+        dync__format(l->entry, sizeof l->entry, "dync_%s_%d", name, t->out.n_launches);
     l->grid[0] = gx;
     l->grid[1] = gy;
     l->grid[2] = gz;
@@ -71,10 +82,12 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     l->shared_bytes = t->shared;
     dync__str_addf(s, "\n.visible .entry %s(", l->entry);
     l->steps = t->steps;
-    for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
+    for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++)
+        dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
     for (int i = 0; i < t->out.n_maps; i++) dync__str_addf(s, ", .param .align 64 .b8 m%d[128]", i);
     dync__str_addf(s, ")\n.maxntid %d, 1, 1\n%s{\n", threads, t->directives ? t->directives : "");
-    if (t->p.shared_bytes) dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
+    if (t->p.shared_bytes)
+        dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
     if (t->shared) dync__str_add(s, "    .reg .b32 %smem;\n");
     dync__str_add(s, dync__str_get(&t->p.regs));
     if (t->shared) dync__str_add(s, "    mov.u32 %smem, dync_shared;\n");
@@ -106,7 +119,10 @@ DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align)
     return at;
 }
 
-DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n) { dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n); }
+DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n)
+{
+    dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n);
+}
 
 DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special)
 {
@@ -114,7 +130,8 @@ DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *sp
     dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
 }
 
-DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op, const char *fmt, ...)
+DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op,
+                             const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -150,7 +167,8 @@ DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from)
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o,
+                                 const int64_t *walked, int skip, const char *linear)
 {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
@@ -159,40 +177,54 @@ DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__oper
     for (int d = o->lay.ndim - 1; d >= 0; d--) {
         if (d == skip) continue;
         const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
-        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
+        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest,
+                       (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest,
+                       (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here,
+                       (long long)(o->lay.stride[d] * bytes), at);
         dync__format(rest, sizeof rest, "%s", next);
     }
 }
 
-DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at, const char *guard)
+DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at,
+                              const char *guard)
 {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
 
-DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value, const char *guard)
+DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value,
+                               const char *guard)
 {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size)
+DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from,
+                            int64_t from_at, const char *size)
 {
-    dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s", bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
+    dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s",
+                   bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
 }
 DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
-DYNC__FN void dync__tile_wait(dync__tile *t, int n) { dync__ptx_line(&t->p, "cp.async.wait_group %d", n); }
+DYNC__FN void dync__tile_wait(dync__tile *t, int n)
+{
+    dync__ptx_line(&t->p, "cp.async.wait_group %d", n);
+}
 DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
 
-/* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle in each, as these are multiples of 8 apart. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left)
+/* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle
+ * in each, as these are multiples of 8 apart. */
+DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base,
+                                    const char *rows_left)
 {
     dync__ptx *p = &t->p;
     char g[40], s[40], n[40], ok[48], row[40];
@@ -226,7 +258,8 @@ DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const cha
     }
 }
 
-DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at, const char *bytes_left)
+DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at,
+                                   const char *bytes_left)
 {
     dync__ptx *p = &t->p;
     char g[40], here[24];
@@ -256,7 +289,8 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
         } else if (bytes_left) {
             dync__format(size, sizeof size, "%s_n", r->name);
         }
-        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
+        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes,
+                      size[0] ? size : NULL);
     }
 }
 
@@ -269,8 +303,11 @@ DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int6
 
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
 {
-    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16}, {"m16n8k16", "f16", "f32", 2, 16}, {"m16n8k8", "tf32", "f32", 4, 8},
-                                            {"m16n8k32", "s8", "s32", 1, 32}, {"m16n8k32", "u8", "s32", 1, 32}};
+    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
+                                            {"m16n8k16", "f16", "f32", 2, 16},
+                                            {"m16n8k8", "tf32", "f32", 4, 8},
+                                            {"m16n8k32", "s8", "s32", 1, 32},
+                                            {"m16n8k32", "u8", "s32", 1, 32}};
     return &kinds[kind];
 }
 
@@ -278,7 +315,8 @@ DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
 DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0)
 {
     dync__ptx *p = &t->p;
-    const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
+    const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"),
+               *x = dync__ptx_temp(p, "b32");
     dync__tile_regs(t, "b32", name, n);
     if (order == 0) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
@@ -297,17 +335,25 @@ DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int orde
     for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
 }
 
-DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first, const char *address, int at)
+DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first,
+                                  const char *address, int at)
 {
-    dync__ptx_line(&t->p, "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", trans ? ".trans" : "", reg, first, reg, first + 1,
-                   reg, first + 2, reg, first + 3, address, at);
+    dync__ptx_line(&t->p,
+                   "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]",
+                   trans ? ".trans" : "", reg, first, reg, first + 1, reg, first + 2, reg,
+                   first + 3, address, at);
 }
 
-DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib)
+DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia,
+                             const char *b, int ib)
 {
     const dync__tile_kind *k = dync__tile_kind_of(kind);
     char d[120];
-    dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc, c + 3);
-    dync__ptx_line(&t->p, "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s", k->shape, k->acc, k->in, k->in, k->acc, d, a, ia,
-                   a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b, ib + 1, d);
+    dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc,
+                 c + 3);
+    dync__ptx_line(
+        &t->p,
+        "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s",
+        k->shape, k->acc, k->in, k->in, k->acc, d, a, ia, a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b,
+        ib + 1, d);
 }

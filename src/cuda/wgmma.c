@@ -1,37 +1,52 @@
-/* cuda/wgmma.c: matrix products for compute capability 9.0: wgmma on tiles that TMA brings. After gemm_end.c, before gemm.c, which asks for it as the
- * variant of a product; what it does not take (strides that are no multiple of 16 bytes, 32-bit operands) stays with gemm_mma.c.
+/* cuda/wgmma.c: matrix products for compute capability 9.0: wgmma on tiles that TMA brings. After
+ * gemm_end.c, before gemm.c, which asks for it as the variant of a product; what it does not take
+ * (strides that are no multiple of 16 bytes, 32-bit operands) stays with gemm_mma.c.
  *
- * A block is three warpgroups: one thread of the first loads, the other two multiply, 64 rows of the tile each. They meet in a ring of stages, a
- * pair of mbarriers each: `full` (the bytes of both sides are there) and `empty` (all that read the stage are done with it). Blocks are
- * persistent: cluster c takes tiles c, c + clusters ..., in bands of eight rows of tiles; loading goes on while results are stored. Two
- * blocks of a cluster own tiles of the same columns: each loads half of b and sends it to both.
+ * A block is three warpgroups: one thread of the first loads, the other two multiply, 64 rows of
+ * the tile each. They meet in a ring of stages, a pair of mbarriers each: `full` (the bytes of both
+ * sides are there) and `empty` (all that read the stage are done with it). Blocks are persistent:
+ * cluster c takes tiles c, c + clusters ..., in bands of eight rows of tiles; loading goes on while
+ * results are stored. Two blocks of a cluster own tiles of the same columns: each loads half of b
+ * and sends it to both.
  *
- *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte swizzle. A side with k along the row is one box;
- *                   one with lines along the row (16-bit types: the descriptor's transposed form) is a box for each 64 lines
- *   results         alone in a row-major matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows under
- *                   way for each warpgroup. Else 32 columns at a time through shared memory into the loop kernel `end`, row by row
- *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
- * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
+ *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte
+ * swizzle. A side with k along the row is one box; one with lines along the row (16-bit types: the
+ * descriptor's transposed form) is a box for each 64 lines results         alone in a row-major
+ * matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows
+ * under way for each warpgroup. Else 32 columns at a time through shared memory into the loop
+ * kernel `end`, row by row tails           TMA reads zeros outside of a matrix and does not write
+ * there; `end` is guarded Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24
+ * (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
 #include "../dync.in.h"
 #include "gemm.h"
 
 /* END_ROW: 32 words and a gap */
-enum { DYNC__WG_BM = 128, DYNC__WG_THREADS = 384, DYNC__WG_BAND = 8, DYNC__WG_END_ROW = 160, DYNC__WG_BOX = 64 * 128 };
+enum {
+    DYNC__WG_BM = 128,
+    DYNC__WG_THREADS = 384,
+    DYNC__WG_BAND = 8,
+    DYNC__WG_END_ROW = 160,
+    DYNC__WG_BOX = 64 * 128
+};
 typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
-    int bn, stages, cluster, bytes, depth;   /* depth: elements of k in a row of 128 bytes */
-    bool by_k[2], by_box, cut_k;             /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not of its lines */
+    int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
+    bool by_k[2], by_box, cut_k; /* by_box: results are stored by TMA; cut_k: a block of the cluster
+                                    loads half of b's k's, not of its lines */
     int out_bytes, stage_bytes, bars, end_at, labels;
-    int64_t down, across;                    /* tiles of the whole cluster, in rows and columns */
-    int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
+    int64_t down, across; /* tiles of the whole cluster, in rows and columns */
+    int batch_at[3][3],
+        n_batch[3]; /* the batch dims of a map's dims from the third on: of a, b and the result */
 } dync__wg;
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */
 
 static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box)
 {
-    if (m->rank == 5 || (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40))) return false;
+    if (m->rank == 5 ||
+        (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40)))
+        return false;
     m->stride[m->rank - 1] = size > 1 ? (uint64_t)stride_bytes : 16;
     m->size[m->rank] = (uint64_t)size;
     m->box[m->rank++] = box;
@@ -55,12 +70,20 @@ static bool dync__wg_side(dync__wg *w, int s)
     dync__ptx_map *m = &w->t->out.map[s];
     bool by_k = side->step == 1 && side->line * w->bytes % 16 == 0;
     if ((!by_k && (side->line != 1 || w->bytes != 2)) || side->offset * w->bytes % 16) return false;
-    uint32_t across = (uint32_t)(!by_k ? w->depth / (s && w->bn / 64 < w->cluster ? w->cluster : 1) : s ? w->bn / w->cluster : DYNC__WG_BM);
+    uint32_t across = (uint32_t)(!by_k ? w->depth / (s && w->bn / 64 < w->cluster ? w->cluster : 1)
+                                 : s   ? w->bn / w->cluster
+                                       : DYNC__WG_BM);
     w->by_k[s] = by_k;
     if (s) w->cut_k = !by_k && w->bn / 64 < w->cluster;
-    *m = (dync__ptx_map){.buf = side->buf, .type = types[g->kind], .rank = 1, .swizzle = 3, .offset = side->offset * w->bytes, .size = {(uint64_t)(by_k ? g->k : lines)},
+    *m = (dync__ptx_map){.buf = side->buf,
+                         .type = types[g->kind],
+                         .rank = 1,
+                         .swizzle = 3,
+                         .offset = side->offset * w->bytes,
+                         .size = {(uint64_t)(by_k ? g->k : lines)},
                          .box = {(uint32_t)(128 / w->bytes)}};
-    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, across)) return false;
+    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, across))
+        return false;
     for (int d = g->n_batch - 1; d >= 0; d--)
         if (!dync__wg_batch(w, s, m, d, side->batch[d] * w->bytes)) return false;
     return true;
@@ -72,12 +95,16 @@ static bool dync__wg_result(dync__wg *w)
     const dync__gm *g = w->g;
     const dync__kernel *e = g->end;
     dync__ptx_map *m = &w->t->out.map[2];
-    if (e->inst.n != 2 || e->inst.at[1].prim != DYNC__P_store || e->inst.at[0].buf != g->given || g->compute != DYNC_F32) return false;
+    if (e->inst.n != 2 || e->inst.at[1].prim != DYNC__P_store || e->inst.at[0].buf != g->given ||
+        g->compute != DYNC_F32)
+        return false;
     const dync__buf *to = &e->buf.at[e->inst.at[1].buf];
     const dync__access *a = &e->access.at[e->inst.at[1].access];
     int d = e->n_dims - 1, batch = g->n_batch - 1;
     w->out_bytes = dync__dtype_info(to->dtype)->bytes;
-    if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 || (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16)) return false;
+    if (d < 1 || e->extent[d] != g->n || a->stride[d] != 1 ||
+        (to->dtype != DYNC_BF16 && to->dtype != DYNC_F16))
+        return false;
     int64_t rows = e->extent[--d], row = a->stride[d];
     /* batches that became rows have to follow each other */
     while (rows < g->m && d > 0) {
@@ -85,11 +112,19 @@ static bool dync__wg_result(dync__wg *w)
         if (rows == 1) row = a->stride[d - 1];
         rows *= e->extent[--d];
     }
-    *m = (dync__ptx_map){.buf = e->inst.at[1].buf, .type = to->dtype == DYNC_BF16 ? 9 : 6, .rank = 1, .swizzle = 3, .offset = a->offset * w->out_bytes,
-                         .size = {(uint64_t)g->n}, .box = {(uint32_t)(128 / w->out_bytes)}};
-    if (rows != g->m || m->offset % 16 || !dync__wg_dim(m, rows, row * w->out_bytes, 64)) return false;
+    *m = (dync__ptx_map){.buf = e->inst.at[1].buf,
+                         .type = to->dtype == DYNC_BF16 ? 9 : 6,
+                         .rank = 1,
+                         .swizzle = 3,
+                         .offset = a->offset * w->out_bytes,
+                         .size = {(uint64_t)g->n},
+                         .box = {(uint32_t)(128 / w->out_bytes)}};
+    if (rows != g->m || m->offset % 16 || !dync__wg_dim(m, rows, row * w->out_bytes, 64))
+        return false;
     for (; d > 0; d--, batch--)
-        if (batch < 0 || e->extent[d - 1] != g->batch[batch] || !dync__wg_batch(w, 2, m, batch, a->stride[d - 1] * w->out_bytes) || (g->batch[batch] > 1 && a->stride[d - 1] == 0))
+        if (batch < 0 || e->extent[d - 1] != g->batch[batch] ||
+            !dync__wg_batch(w, 2, m, batch, a->stride[d - 1] * w->out_bytes) ||
+            (g->batch[batch] > 1 && a->stride[d - 1] == 0))
             return false;
     return batch < 0;
 }
@@ -101,7 +136,8 @@ static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
 {
     int label = w->labels++;
     dync__tile_label(w->t, "WAIT_%d", label);
-    dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar, parity);
+    dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar,
+                   parity);
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
 
@@ -142,10 +178,12 @@ static void dync__wg_place(dync__wg *w)
 }
 
 /* "{first, second, batches}" of a map */
-static void dync__wg_coordinates(const dync__wg *w, int which, const char *first, const char *second, char out[120])
+static void dync__wg_coordinates(const dync__wg *w, int which, const char *first,
+                                 const char *second, char out[120])
 {
     int n = dync__format(out, 120, "{%s, %s", first, second);
-    for (int i = 0; i < w->n_batch[which]; i++) n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
+    for (int i = 0; i < w->n_batch[which]; i++)
+        n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
     dync__format(out + n, 120 - (size_t)n, "}");
 }
 
@@ -164,8 +202,12 @@ static void dync__wg_load(dync__wg *w, int s)
             dync__ptx_line(p, "add.u32 %s, %s, %d", line, s ? "%nb" : "%m0", 64 * i);
         }
         dync__wg_coordinates(w, s, w->by_k[s] ? k : line, w->by_k[s] ? line : k, at);
-        dync__ptx_line(p, "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%s+%d], [%%map%d, %s], [%%full]%s", w->t->out.map[s].rank,
-                       shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to", (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
+        dync__ptx_line(
+            p,
+            "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
+            "[%s+%d], [%%map%d, %s], [%%full]%s",
+            w->t->out.map[s].rank, shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to",
+            (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
     }
 }
 
@@ -180,7 +222,8 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "@%%idle bra DONE");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
     dync__tile_label(t, "LOAD_TILE");
-    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld", (long long)(w->down * w->across * w->g->batches));
+    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
+                   (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra DONE");
     dync__wg_place(w);
     dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->cut_k ? 0 : w->bn / w->cluster);
@@ -191,7 +234,8 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", w->stage_bytes);
     dync__wg_wait(w, "%empty", "%parity");
     dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d", w->stage_bytes);
-    if (w->cluster > 1) dync__ptx_line(p, "mad.lo.u32 %%tob, %%rank, %d, %%to", w->bn / w->cluster * 128);
+    if (w->cluster > 1)
+        dync__ptx_line(p, "mad.lo.u32 %%tob, %%rank, %d, %%to", w->bn / w->cluster * 128);
     if (w->cut_k) dync__ptx_line(p, "mad.lo.u32 %%kb, %%rank, %d, %%kk", w->depth / w->cluster);
     dync__wg_load(w, 0);
     dync__wg_load(w, 1);
@@ -213,10 +257,14 @@ static void dync__wg_multiply(dync__wg *w)
     bool whole = kind->bytes == 1;
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int i = 0; i < 4; i++) {
-        for (int s = 0; s < 2 && i; s++) dync__ptx_line(p, "add.s64 %%d%c, %%d%c, %d", 'a' + s, 'a' + s, w->by_k[s] ? 32 >> 4 : kind->k * 128 >> 4);
-        dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {%%c0", w->bn, kind->k, kind->acc, kind->in, kind->in);
+        for (int s = 0; s < 2 && i; s++)
+            dync__ptx_line(p, "add.s64 %%d%c, %%d%c, %d", 'a' + s, 'a' + s,
+                           w->by_k[s] ? 32 >> 4 : kind->k * 128 >> 4);
+        dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {%%c0", w->bn,
+                       kind->k, kind->acc, kind->in, kind->in);
         for (int c = 1; c < w->bn / 2; c++) dync__str_addf(&p->body, ", %%c%d", c);
-        dync__str_addf(&p->body, "}, %%da, %%db, %s%s", i ? "%true" : "%go_on", whole ? "" : ", 1, 1");
+        dync__str_addf(&p->body, "}, %%da, %%db, %s%s", i ? "%true" : "%go_on",
+                       whole ? "" : ", 1, 1");
         if (kind->bytes == 2) dync__str_addf(&p->body, ", %d, %d", !w->by_k[0], !w->by_k[1]);
         dync__str_add(&p->body, ";\n");
     }
@@ -228,16 +276,20 @@ static void dync__wg_release(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "mad.lo.u32 %%empty, %%before, 8, %%there");
-    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
-                                          "[%%empty]");
-    else dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
+    if (w->cluster > 1)
+        dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, "
+                          "[%%empty]");
+    else
+        dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
 }
 
-/* The descriptor of what begins at `base` (b32): stride of 8 rows or 8 k's, of 64 lines where they lie along the row; 128-byte swizzle. */
+/* The descriptor of what begins at `base` (b32): stride of 8 rows or 8 k's, of 64 lines where they
+ * lie along the row; 128-byte swizzle. */
 static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k)
 {
     dync__ptx *p = &w->t->p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
+                     (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
     const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
     dync__ptx_line(p, "shr.u32 %s, %s, 4", low, base);
@@ -271,18 +323,25 @@ static void dync__wg_store_boxes(dync__wg *w)
             const char *address = dync__ptx_temp(p, "u32");
             dync__ptx_line(p, "xor.b32 %s, %%chunk, %d", address, j * 16);
             dync__ptx_line(p, "add.u32 %s, %s, %%put", address, address);
-            for (int half = 0; half < 2; half++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", address, to + half * 1024, dync__wg_pair(w, box * 32 + j * 4 + half * 2));
+            for (int half = 0; half < 2; half++)
+                dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", address, to + half * 1024,
+                               dync__wg_pair(w, box * 32 + j * 4 + half * 2));
         }
         dync__ptx_line(p, "fence.proxy.async.shared::cta");
         dync__ptx_line(p, "bar.sync %%meet, 128");
         dync__wg_coordinates(w, 2, "%n0", "%m0", at);
-        dync__ptx_line(p, "@%%leads cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map2, %s], [%%boxes+%d]", t->out.map[2].rank, at, to);
+        dync__ptx_line(
+            p,
+            "@%%leads cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map2, %s], "
+            "[%%boxes+%d]",
+            t->out.map[2].rank, at, to);
         dync__ptx_line(p, "@%%leads cp.async.bulk.commit_group");
         dync__ptx_line(p, "add.u32 %%n0, %%n0, 64");
     }
 }
 
-/* 32 columns at a time: the 16 rows of a warp to shared memory, from there in groups of neighbours to `end`. */
+/* 32 columns at a time: the 16 rows of a warp to shared memory, from there in groups of neighbours
+ * to `end`. */
 static void dync__wg_store_rows(dync__wg *w)
 {
     dync__gm *g = w->g;
@@ -296,7 +355,9 @@ static void dync__wg_store_rows(dync__wg *w)
         dync__ptx_line(p, "@%%last bra STORED");
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         for (int i = 0; i < 8; i++)
-            dync__ptx_line(p, "st.shared.v2.b32 [%%put+%d], {%%c%d, %%c%d}", i / 2 * 32 + i % 2 * 8 * DYNC__WG_END_ROW, box * 16 + i * 2, box * 16 + i * 2 + 1);
+            dync__ptx_line(p, "st.shared.v2.b32 [%%put+%d], {%%c%d, %%c%d}",
+                           i / 2 * 32 + i % 2 * 8 * DYNC__WG_END_ROW, box * 16 + i * 2,
+                           box * 16 + i * 2 + 1);
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         dync__ptx_line(p, "mov.u32 %%q, %%lane");
         dync__tile_label(t, "ROWS_%d", box);
@@ -322,7 +383,8 @@ static void dync__wg_store_rows(dync__wg *w)
     dync__tile_label(t, "STORED");
 }
 
-/* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the next. */
+/* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the
+ * next. */
 static void dync__wg_end_registers(dync__wg *w)
 {
     dync__tile *t = w->t;
@@ -373,7 +435,8 @@ static void dync__wg_consumer(dync__wg *w)
     dync__wg_end_registers(w);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
     dync__tile_label(t, "TILE");
-    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld", (long long)(w->down * w->across * w->g->batches));
+    dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
+                   (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra ALL");
     dync__ptx_line(p, "mov.u32 %%kk, 0");
     dync__ptx_line(p, "setp.ne.u32 %%go_on, 0, 0");
@@ -398,8 +461,10 @@ static void dync__wg_consumer(dync__wg *w)
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__wg_release(w);
     dync__wg_place(w);
-    if (w->by_box) dync__wg_store_boxes(w);
-    else dync__wg_store_rows(w);
+    if (w->by_box)
+        dync__wg_store_boxes(w);
+    else
+        dync__wg_store_rows(w);
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra TILE");
     dync__tile_label(t, "ALL");
@@ -412,12 +477,16 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    static const char *const words[] = {"%stage", "%parity", "%tile", "%in", "%rows", "%m0", "%n0", "%batch", "%nb", "%kk", "%kb", "%full", "%empty", "%to", "%tob", "%before", "%rank"};
-    static const char *const preds[] = {"%done", "%wrap", "%last", "%more", "%idle", "%go_on", "%signals", "%leads", "%first"};
+    static const char *const words[] = {"%stage", "%parity", "%tile", "%in",     "%rows", "%m0",
+                                        "%n0",    "%batch",  "%nb",   "%kk",     "%kb",   "%full",
+                                        "%empty", "%to",     "%tob",  "%before", "%rank"};
+    static const char *const preds[] = {"%done",  "%wrap",    "%last",  "%more", "%idle",
+                                        "%go_on", "%signals", "%leads", "%first"};
     for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     for (int d = 0; d < w->g->n_batch; d++) dync__str_addf(&p->regs, "    .reg .u32 %%at%d;\n", d);
-    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", i == 0 ? "%offset" : i == 1 ? "%da" : "%db");
+    for (int i = 0; i < 3; i++)
+        dync__ptx_reg(p, "b64", i == 0 ? "%offset" : i == 1 ? "%da" : "%db");
     for (int i = 0; i < t->out.n_maps; i++) {
         char name[16];
         dync__format(name, sizeof name, "%%map%d", i);
@@ -429,7 +498,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__tile_set(t, "u32", "%group", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.eq.u32 %%first, %%thr, 0");
     for (int i = 0; i < 2 * w->stages; i++)
-        dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i, i < w->stages ? 1 : 2 * w->cluster);
+        dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
+                       i < w->stages ? 1 : 2 * w->cluster);
     dync__ptx_line(p, "@%%first fence.mbarrier_init.release.cluster");
     dync__ptx_line(p, "mov.u32 %%rank, %s", w->cluster > 1 ? "%cluster_ctarank" : "0");
     if (w->cluster > 1) {
@@ -447,32 +517,40 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
 
-/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too small a problem to fill a part of it. */
+/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too
+ * small a problem to fill a part of it. */
 static bool dync__wg_choose(dync__wg *w)
 {
     const dync__gm *g = w->g;
-    int64_t units = dync__cuda_unit_of(g->device >> 8)->units, rows = (g->m + DYNC__WG_BM - 1) / DYNC__WG_BM;
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units,
+            rows = (g->m + DYNC__WG_BM - 1) / DYNC__WG_BM;
     double best = 0;
     w->cluster = rows % 2 == 0 || rows > 8 ? 2 : 1;
     if (units < 2) w->cluster = 1;
     w->down = (rows + w->cluster - 1) / w->cluster;
     for (int bn = 256; bn >= 64; bn /= 2) {
-        int64_t across = (g->n + bn - 1) / bn, places = units / w->cluster, tiles = w->down * across * g->batches;
-        double cost = (double)((tiles + places - 1) / places) * bn * (bn == 256 ? 1.0 : bn == 128 ? 1.2 : 1.6);
+        int64_t across = (g->n + bn - 1) / bn, places = units / w->cluster,
+                tiles = w->down * across * g->batches;
+        double cost = (double)((tiles + places - 1) / places) * bn *
+                      (bn == 256   ? 1.0
+                       : bn == 128 ? 1.2
+                                   : 1.6);
         if (bn < 256 && cost >= best) continue;
         best = cost;
         w->bn = bn;
         w->across = across;
     }
     int64_t tiles = w->down * w->across * g->batches;
-    return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 && tiles * w->cluster * 2 >= units;
+    return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 &&
+           tiles * w->cluster * 2 >= units;
 }
 
 DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g)
 {
     dync__gm copy = *g;
     dync__wg w = {.g = &copy};
-    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
+    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32)
+        return false;
     w.depth = 128 / dync__dtype_info(g->dtype)->bytes;
     return dync__wg_choose(&w);
 }
@@ -482,17 +560,23 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);
     dync__wg w = {.g = g};
     char name[80];
-    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32 || g->side[0].gather || g->side[1].gather) return false;
+    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 ||
+        g->kind == DYNC__TILE_TF32 || g->side[0].gather || g->side[1].gather)
+        return false;
     w.t = &g->t;
     w.bytes = dync__dtype_info(g->dtype)->bytes;
     w.depth = 128 / w.bytes;
     g->acc_bytes = 4;
-    if (!dync__wg_choose(&w) || !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false)) return false;
+    if (!dync__wg_choose(&w) ||
+        !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
+        return false;
     dync__tile *t = w.t;
     bool ok = dync__wg_side(&w, 0) && dync__wg_side(&w, 1);
     w.by_box = ok && dync__wg_result(&w);
     if (ok) {
-        int64_t tiles = w.down * w.across * g->batches, clusters = DYNC__MIN(tiles, DYNC__MAX(dync__cuda_unit_of(g->device >> 8)->units / w.cluster, 1));
+        int64_t tiles = w.down * w.across * g->batches,
+                clusters = DYNC__MIN(
+                    tiles, DYNC__MAX(dync__cuda_unit_of(g->device >> 8)->units / w.cluster, 1));
         t->out.n_maps = w.by_box ? 3 : 2;
         t->target = "sm_90a";
         t->p.n_checks = w.by_box ? 0 : t->p.n_checks;
@@ -513,14 +597,21 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
             dync__ptx_line(&t->p, "barrier.cluster.arrive.release.aligned");
             dync__ptx_line(&t->p, "barrier.cluster.wait.acquire.aligned");
         }
-        /* with the number of threads this tells ptxas the registers that there are at the entry, which setmaxnreg is compiled for */
-        t->directives = w.cluster > 1 ? ".minnctapersm 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n" : ".minnctapersm 1\n";
-        dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name, DYNC__WG_BM * w.cluster, w.bn);
+        /* with the number of threads this tells ptxas the registers that there are at the entry,
+         * which setmaxnreg is compiled for */
+        t->directives = w.cluster > 1
+                            ? ".minnctapersm 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n"
+                            : ".minnctapersm 1\n";
+        dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name,
+                     DYNC__WG_BM * w.cluster, w.bn);
         dync__tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
-        ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed && !t->out.text.failed;
+        ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed &&
+             !t->out.text.failed;
         t->out.n_checks = t->p.n_checks;
         memcpy(t->out.check, t->p.check, sizeof t->out.check);
-        for (int i = 0; ok && i < t->out.n_maps; i++) t->out.check[t->out.n_checks++] = (dync__ptx_check){t->out.map[i].buf, 16, t->out.map[i].offset};
+        for (int i = 0; ok && i < t->out.n_maps; i++)
+            t->out.check[t->out.n_checks++] =
+                (dync__ptx_check){t->out.map[i].buf, 16, t->out.map[i].offset};
     }
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);

@@ -44,7 +44,8 @@ static dync_status dync__check_info(const dync__node *node)
             return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
-        if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) && !dync__layout_is_countable(&info->lay))
+        if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) &&
+            !dync__layout_is_countable(&info->lay))
             return dync__node_fail(node, "has more elements, or lies further apart, than memory "
                                          "can");
         if (info->alias >= node->nargs)
@@ -96,11 +97,13 @@ static dync_status dync__check_call(const dync__node *node)
         const dync__node *list = node->args[0].as.node;
         int64_t i = node->args[1].as.i;
         bool several = list->op != DYNC__NODE_GETITEM && dync__node_is_call(list) && list->has_info;
-        if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout : list->has_info || i > INT_MAX)
+        if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout
+                    : list->has_info || i > INT_MAX)
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
-    if (node->op < -1 || (node->op >= DYNC__N_OPS && !dync__custom_info(node->op))) return dync__node_fail(node, "has no operator");
+    if (node->op < -1 || (node->op >= DYNC__N_OPS && !dync__custom_info(node->op)))
+        return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
     if (node->nout != row->nout)
@@ -158,7 +161,8 @@ DYNC__FN dync_status dync__graph_check(const dync__graph *graph)
 
 /* ---- types again ----------------------------------------------------------------------------- */
 
-/* Scalar operations of a call, roughly: what is read and written, and what is multiplied on the way. */
+/* Scalar operations of a call, roughly: what is read and written, and what is multiplied on the
+ * way. */
 static double dync__types_work(const dync__opcall *call)
 {
     dync__tensor *in[DYNC__MAX_ARGS], *const *out = call->out;
@@ -171,23 +175,42 @@ static double dync__types_work(const dync__opcall *call)
     }
     for (int i = 0; i < call->nout; i++) work += out[i] ? (double)out[i]->numel : 0;
     switch (call->op) {
-    case DYNC__OP_mm: case DYNC__OP_bmm: case DYNC__OP_int_mm: case DYNC__OP_matmul: case DYNC__OP_linear: case DYNC__OP_mv:
-        return work + result * last[0];
+    case DYNC__OP_mm:
+    case DYNC__OP_bmm:
+    case DYNC__OP_int_mm:
+    case DYNC__OP_matmul:
+    case DYNC__OP_linear:
+    case DYNC__OP_mv: return work + result * last[0];
     case DYNC__OP_addmm: return work + result * last[1];
-    case DYNC__OP_conv2d: case DYNC__OP_convolution: return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
+    case DYNC__OP_conv2d:
+    case DYNC__OP_convolution:
+        return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
     case DYNC__OP_convolution_backward:
-        return work + 2 * (double)in[0]->numel * (double)in[2]->numel / DYNC__MAX((double)in[2]->lay.shape[0], 1);
-    case DYNC__OP_max_pool2d: case DYNC__OP_max_pool2d_with_indices: case DYNC__OP_avg_pool2d:
-        return work + result * (double)call->args[1].as.dims[0] * (double)call->args[1].as.dims[call->args[1].n - 1];
+        return work + 2 * (double)in[0]->numel * (double)in[2]->numel /
+                          DYNC__MAX((double)in[2]->lay.shape[0], 1);
+    case DYNC__OP_max_pool2d:
+    case DYNC__OP_max_pool2d_with_indices:
+    case DYNC__OP_avg_pool2d:
+        return work + result * (double)call->args[1].as.dims[0] *
+                          (double)call->args[1].as.dims[call->args[1].n - 1];
     case DYNC__OP__scaled_dot_product_flash_attention_for_cpu:
-        return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] + result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
+        return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] +
+               result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
     case DYNC__OP__rnn_layer: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
-    case DYNC__OP_sort: case DYNC__OP_argsort: case DYNC__OP_topk: return 32 * work;
+    case DYNC__OP_sort:
+    case DYNC__OP_argsort:
+    case DYNC__OP_topk: return 32 * work;
     default: return work;
     }
 }
 
-typedef struct dync__types { dync__handler handler; const dync_limits *limits; dync__arena arena; dync__tensor **slot; double work; } dync__types;
+typedef struct dync__types {
+    dync__handler handler;
+    const dync_limits *limits;
+    dync__arena arena;
+    dync__tensor **slot;
+    double work;
+} dync__types;
 
 static dync_status dync__types_count(dync__types *t, const dync__opcall *call)
 {
@@ -197,13 +220,15 @@ static dync_status dync__types_count(dync__types *t, const dync__opcall *call)
         for (int d = 0; lay && d < lay->ndim; d++)
             if (!dync__mul_ok(n, DYNC__MAX(lay->shape[d], 1), &n)) n = INT64_MAX;
         if (lay && (n > t->limits->elements || !dync__layout_is_countable(lay)))
-            return dync__fail(DYNC_ERR_FORMAT, "%s gives more elements than the limit of %lld (dync_set_limits)", call->row->name,
-                              (long long)t->limits->elements);
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "%s gives more elements than the limit of %lld (dync_set_limits)",
+                              call->row->name, (long long)t->limits->elements);
     }
     t->work += dync__types_work(call);
     if (t->work <= (double)t->limits->work) return DYNC_OK;
-    return dync__fail(DYNC_ERR_FORMAT, "%s: more work than the limit of %lld operations (dync_set_limits)", call->row->name,
-                      (long long)t->limits->work);
+    return dync__fail(DYNC_ERR_FORMAT,
+                      "%s: more work than the limit of %lld operations (dync_set_limits)",
+                      call->row->name, (long long)t->limits->work);
 }
 
 /* Answers every call by inference; those of which a decomposition is made come here as well. */
@@ -264,7 +289,9 @@ static dync_status dync__types_given(dync__types *t, const dync__node *node)
     dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
     for (int k = 0; k < node->nout && node->has_info; k++) {
         if (slot[k]) continue;
-        if (!(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) return DYNC_ERR_MEMORY;
+        if (!(slot[k] =
+                  dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay)))
+            return DYNC_ERR_MEMORY;
         none.out[none.nout++] = slot[k];
     }
     return t->limits ? dync__types_count(t, &none) : DYNC_OK;
@@ -275,7 +302,8 @@ static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_
 {
     memset(t, 0, sizeof *t);
     t->limits = limits;
-    if (!(t->slot = dync__calloc((size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot))) return DYNC_ERR_MEMORY;
+    if (!(t->slot = dync__calloc((size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot)))
+        return DYNC_ERR_MEMORY;
     dync__handler *stack = dync__handler_swap(NULL);
     t->handler = (dync__handler){.call = dync__fake_handler, .state = t};
     dync__handler_push(&t->handler);
@@ -315,7 +343,11 @@ DYNC__FN dync_status dync__graph_check_types(dync__graph *g, const dync_limits *
     return status;
 }
 
-typedef struct dync__shown { const dync__types *types; const dync__graph *graph; bool any; } dync__shown;
+typedef struct dync__shown {
+    const dync__types *types;
+    const dync__graph *graph;
+    bool any;
+} dync__shown;
 
 static void dync__shown_output(void *user, dync__arg *a)
 {
@@ -333,8 +365,10 @@ DYNC__FN bool dync__graph_shows_inputs(dync__graph *g)
     dync__shown s = {&t, g, g->symbol.n > 0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    if (!s.any && dync__types_begin(&t, g, NULL) != DYNC_OK) s.any = true;
-    else if (!s.any) dync__node_each_input(g->node.at[g->node.n - 1], dync__shown_output, &s);
+    if (!s.any && dync__types_begin(&t, g, NULL) != DYNC_OK)
+        s.any = true;
+    else if (!s.any)
+        dync__node_each_input(g->node.at[g->node.n - 1], dync__shown_output, &s);
     if (g->symbol.n == 0) dync__types_end(&t, g);
     dync__error_guard_end(&guard);
     return s.any;

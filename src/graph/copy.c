@@ -43,7 +43,7 @@ static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
 }
 
 DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync__node_map map,
-                                          void *user)
+                                           void *user)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     dync__node *n;
@@ -58,7 +58,9 @@ DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync
         n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
         if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
         n->kind = old->kind;
-        if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee))) return NULL;
+        if (old->callee &&
+            !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
+            return NULL;
     }
     if (!n) return NULL;
     n->env = -1;
@@ -66,7 +68,7 @@ DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync
 }
 
 DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *g, const dync__node *old,
-                                                 const char *name)
+                                                  const char *name)
 {
     dync__node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;

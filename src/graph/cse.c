@@ -13,8 +13,8 @@ static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
     switch (a->kind) {
     case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
     case DYNC__A_DIMS:
-        return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t),
-                                                  (uint64_t)a->n));
+        return dync__hash_mix(
+            h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
     case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
     case DYNC__A_LIST:
         for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
@@ -88,7 +88,8 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
         dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
-    for (int i = 0; i < g->node.n; i++) /* what an item is returned of: two normalisations are two arrays */
+    for (int i = 0; i < g->node.n;
+         i++) /* what an item is returned of: two normalisations are two arrays */
         if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;

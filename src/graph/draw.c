@@ -11,9 +11,12 @@
 
 static void dync__draw_label(dync__str *s, const dync__node *n)
 {
-    if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
-    else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
-    else dync__str_add(s, n->target);
+    if (n->kind == DYNC__N_OUTPUT)
+        dync__str_add(s, "output");
+    else if (n->kind == DYNC__N_PLACEHOLDER)
+        dync__str_add(s, n->source ? n->source : n->name);
+    else
+        dync__str_add(s, n->target);
 }
 
 static void dync__draw_type(dync__str *s, const dync__node *n)
@@ -28,8 +31,10 @@ static void dync__dot_quote(dync__str *s, const char *text)
 {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\') dync__str_addc(s, '\\');
-        if (*text == '\n') dync__str_add(s, "\\n");
-        else dync__str_addc(s, *text);
+        if (*text == '\n')
+            dync__str_add(s, "\\n");
+        else
+            dync__str_addc(s, *text);
     }
 }
 
@@ -89,19 +94,19 @@ DYNC_API char *dync_graph_dot(const dync_graph *graph)
 /* ---- SVG: layout ----------------------------------------------------------------------------- */
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
 typedef struct dync__box {
-    dync__node *node;                    /* NULL: a bend */
-    int layer, width, x;                /* x: of the middle */
-    int64_t sum;                        /* of the middles of what it reads */
+    dync__node *node;    /* NULL: a bend */
+    int layer, width, x; /* x: of the middle */
+    int64_t sum;         /* of the middles of what it reads */
     int n_in;
-    int first_reader, last_reader;      /* layers */
-    int bends;                          /* the first of its bends, one for each layer it passes */
-    int above;                          /* a bend: the box or bend it continues */
+    int first_reader, last_reader; /* layers */
+    int bends;                     /* the first of its bends, one for each layer it passes */
+    int above;                     /* a bend: the box or bend it continues */
 } dync__box;
 typedef struct dync__picture {
-    dync__box *box;                     /* one per node, then the bends */
-    int *order;                         /* of the boxes of one layer */
+    dync__box *box; /* one per node, then the bends */
+    int *order;     /* of the boxes of one layer */
     int n, n_nodes, n_layers, width;
-    dync__box *at;                      /* the one being looked at */
+    dync__box *at; /* the one being looked at */
     dync__str *s;
 } dync__picture;
 
@@ -245,8 +250,10 @@ static void dync__picture_line(dync__str *s, const dync__box *from, const dync__
     int bend = (y2 - y1) / 2;
     dync__str_addf(s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1 + bend, x2,
                    y2 - bend, x2, y2);
-    if (to->node) dync__str_addf(s, "\"/><path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n", x2, y2);
-    else dync__str_addf(s, "v%d\"/>\n", DYNC__DRAW_H);
+    if (to->node)
+        dync__str_addf(s, "\"/><path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n", x2, y2);
+    else
+        dync__str_addf(s, "v%d\"/>\n", DYNC__DRAW_H);
 }
 static void dync__picture_arrow(void *user, dync__arg *a)
 {
@@ -257,7 +264,7 @@ static void dync__picture_arrow(void *user, dync__arg *a)
 static void dync__picture_box(dync__str *s, const dync__box *b)
 {
     static const char *const look[] = {
-        [DYNC__N_PLACEHOLDER] = "in", [DYNC__N_GET_ATTR] = "attr", [DYNC__N_CALL_FUNCTION] = "op",
+        [DYNC__N_PLACEHOLDER] = "in", [DYNC__N_GET_ATTR] = "attr",  [DYNC__N_CALL_FUNCTION] = "op",
         [DYNC__N_CALL_METHOD] = "op", [DYNC__N_CALL_MODULE] = "op", [DYNC__N_OUTPUT] = "out",
     };
     dync__str label = {0}, type = {0};
@@ -293,15 +300,21 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
     }
     dync__picture_places(&p);
     int height = 16 + p.n_layers * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y) - DYNC__DRAW_GAP_Y;
-    dync__str_addf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                   "viewBox=\"0 0 %d %d\">\n", p.width, height, p.width, height);
-    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}"
-                     ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
-                     ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
+    dync__str_addf(s,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                   "viewBox=\"0 0 %d %d\">\n",
+                   p.width, height, p.width, height);
+    dync__str_add(
+        s,
+        "<style>text{font:12px monospace;text-anchor:middle}"
+        ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
+        ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
     for (int i = 0; i < p.n; i++) {
         p.at = &p.box[i];
-        if (p.at->node) dync__node_each_input(p.at->node, dync__picture_arrow, &p);
-        else dync__picture_line(s, &p.box[p.at->above], p.at);
+        if (p.at->node)
+            dync__node_each_input(p.at->node, dync__picture_arrow, &p);
+        else
+            dync__picture_line(s, &p.box[p.at->above], p.at);
     }
     for (int i = 0; i < p.n_nodes; i++) dync__picture_box(s, &p.box[i]);
     dync__str_add(s, "</svg>\n");

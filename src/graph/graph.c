@@ -10,7 +10,8 @@
 #include "graph.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
+dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                       dync__tensor **out);
 #endif
 
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
@@ -81,7 +82,7 @@ DYNC__BUSY static bool dync__name_is_reserved(const char *s)
         "self",       "torch",    "inf",      "nan",       "device",
     };
     size_t n = strlen(s);
-    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false;      /* none of them has a number */
+    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
         if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
@@ -132,7 +133,8 @@ static int64_t dync__name_split(const char *s, size_t *base_n)
 }
 
 /* base_12; every node gets such a name: no format is parsed for it. */
-static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n, int64_t number)
+static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n,
+                                 int64_t number)
 {
     char digits[24];
     size_t n = 0;
@@ -226,7 +228,7 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
 
 /* A node of no inputs at position `at`; the nodes behind it move up. */
 static dync__node *dync__graph_insert(dync__graph *g, int at, dync__node_kind kind,
-                                     const char *name_hint)
+                                      const char *name_hint)
 {
     if (!g || g->failed) return NULL;
     dync__node *node = dync__arena_alloc(&g->arena, sizeof *node);
@@ -260,7 +262,7 @@ static bool dync__node_set_text(dync__graph *g, const char **field, const char *
 }
 
 DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source,
-                                            const dync__info *info)
+                                             const dync__info *info)
 {
     dync__node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
@@ -274,7 +276,7 @@ DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, c
 }
 
 DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path,
-                                     dync__tensor *value)
+                                      dync__tensor *value)
 {
     if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
         g->failed = true;
@@ -293,10 +295,8 @@ DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
     }
     dync__ref(value);
     node->value = value;
-    node->info[0] = (dync__info){.dtype = value->dtype,
-                                 .device = value->device,
-                                 .lay = value->lay,
-                                 .alias = -1};
+    node->info[0] = (dync__info){
+        .dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
     node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
     node->has_info = true;
     return true;
@@ -332,24 +332,28 @@ static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *ar
     return !g->failed;
 }
 
-/* "library::name" of a registered operator; of a function of the user's, whatever expression named it, a name. */
+/* "library::name" of a registered operator; of a function of the user's, whatever expression named
+ * it, a name. */
 static const char *dync__op_target(dync__arena *arena, const char *name)
 {
     const char *colons = name ? strstr(name, "::") : NULL;
-    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
+    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) &&
+                dync__is_name(colons + 2, strlen(colons + 2));
     return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
 }
 
 DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
-                                     int nout, const dync__info *info, const char *name_hint)
+                                      int nout, const dync__info *info, const char *name_hint)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
-    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
+    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL; /* mylib::foo: foo */
     dync__node *node = dync__graph_insert(g, g ? g->node.n : 0,
-                                         is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
-                                         name_hint ? name_hint : colons ? colons + 2 : op_name);
+                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+                                          name_hint ? name_hint
+                                          : colons  ? colons + 2
+                                                    : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
     node->nout = nout;
@@ -370,7 +374,7 @@ DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
     dync__node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
-                                       known ? &list->info[i] : NULL, "getitem");
+                                        known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
         node->requires_grad[0] = list->requires_grad[i];
@@ -454,7 +458,8 @@ static void dync__mark_reaches(void *user, dync__arg *a)
 static bool dync__op_makes_fresh(int op)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
-    return row && op != DYNC__OP_to_dtype && (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
+    return row && op != DYNC__OP_to_dtype &&
+           (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
 }
 
 /* A mark follows every value that may lie on an input. */
@@ -465,13 +470,19 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
         const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
         bool reaches = false;
         dync__node_each_input(node, dync__mark_reaches, &reaches);
-        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE && node->args[0].as.node->mark;
+        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
+                     node->args[0].as.node->mark;
         /* lies on its second argument from now on */
         if (node->op == DYNC__OP_set_) first = reaches;
-        if (row && row->cls == DYNC__INPLACE ? first : row ? reaches && (row->flags & DYNC__OP_WRITES) : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
+        if (row && row->cls == DYNC__INPLACE ? first
+            : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
+                  : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
             return true;
         if (row && row->cls == DYNC__INPLACE) reaches = first;
-        node->mark = node->kind == DYNC__N_PLACEHOLDER || (reaches && !dync__op_makes_fresh(node->op)) ? node : NULL;
+        node->mark = node->kind == DYNC__N_PLACEHOLDER ||
+                             (reaches && !dync__op_makes_fresh(node->op))
+                         ? node
+                         : NULL;
     }
     return false;
 }
@@ -502,20 +513,25 @@ DYNC_API void dync_graph_free(dync_graph *handle)
     dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_free") : NULL;
     if (!g) return;
     int32_t n = DYNC__ATOMIC_PEEK(&g->retains);
-    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) { }
-    if (n > 0) dync__graph_unref(g);
-    else dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
+    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) {}
+    if (n > 0)
+        dync__graph_unref(g);
+    else
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
 }
 
 DYNC__FN dync_graph *dync__graph_give(dync__graph *owned)
 {
     dync_graph *handle = dync__graph_handle(owned);
-    if (handle) (void)DYNC__ATOMIC_INC(&owned->retains);
-    else dync__graph_unref(owned);
+    if (handle)
+        (void)DYNC__ATOMIC_INC(&owned->retains);
+    else
+        dync__graph_unref(owned);
     return handle;
 }
 
-DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g, const dync_value *examples, int n, const char *options,
+DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g,
+                                     const dync_value *examples, int n, const char *options,
                                      dync_callable *out)
 {
     dync_graph *handle = dync__graph_handle(g);
@@ -528,7 +544,8 @@ DYNC__FN dync_node *dync__node_show(const dync__node *n)
     static dync__mutex lock;
     dync__node *node = (dync__node *)(uintptr_t)n;
     dync__lock(&lock);
-    bool known = node->object.handle || dync__avec_push(&node->graph->arena, &node->graph->seen, node);
+    bool known = node->object.handle ||
+                 dync__avec_push(&node->graph->arena, &node->graph->seen, node);
     dync_node *handle = known ? dync__node_handle(node) : NULL;
     dync__unlock(&lock);
     return handle;

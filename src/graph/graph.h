@@ -1,77 +1,107 @@
-/* graph/graph.h: FX-like graphs. After nn/, before capture/. A graph lives in its own arena; reference counted. */
+/* graph/graph.h: FX-like graphs. After nn/, before capture/. A graph lives in its own arena;
+ * reference counted. */
 #ifndef DYNC__GRAPH_H
 #define DYNC__GRAPH_H
 #include "../autograd/autograd.h"
 #include "../nn/nn.h"
 
-typedef enum { DYNC__N_PLACEHOLDER, DYNC__N_GET_ATTR, DYNC__N_CALL_FUNCTION, DYNC__N_CALL_METHOD, DYNC__N_CALL_MODULE, DYNC__N_OUTPUT } dync__node_kind;
+typedef enum {
+    DYNC__N_PLACEHOLDER,
+    DYNC__N_GET_ATTR,
+    DYNC__N_CALL_FUNCTION,
+    DYNC__N_CALL_METHOD,
+    DYNC__N_CALL_MODULE,
+    DYNC__N_OUTPUT
+} dync__node_kind;
 struct dync__node {
-    dync__object object;              /* its handle */
+    dync__object object; /* its handle */
     dync__node_kind kind;
-    int op;                           /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs; -1 none */
-    const char *name;                 /* unique in the graph: relu, relu_1, x_19 */
-    const char *target;               /* "relu"; attribute path for get_attr ("0.weight"); source name for placeholders ("L_x_") */
-    dync__arg *args; int nargs;       /* tensors are A_NODE; output: one arg, nested A_LIST */
-    int nout;                         /* outputs of a call; 1 for placeholders */
-    dync__info info[DYNC__MAX_OUT];   /* of each output */
+    int op; /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs;
+               -1 none */
+    const char *name;   /* unique in the graph: relu, relu_1, x_19 */
+    const char *target; /* "relu"; attribute path for get_attr ("0.weight"); source name for
+                           placeholders ("L_x_") */
+    dync__arg *args;
+    int nargs;                      /* tensors are A_NODE; output: one arg, nested A_LIST */
+    int nout;                       /* outputs of a call; 1 for placeholders */
+    dync__info info[DYNC__MAX_OUT]; /* of each output */
     bool requires_grad[DYNC__MAX_OUT];
-    bool has_info;                    /* false for scalars and lists */
-    dync__tensor *value;              /* get_attr: the parameter or constant; the graph holds a reference */
-    const char *source;               /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
-    dync__arg scalar;                 /* placeholder of a number (symbolic or cell) */
-    const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
-    dync_loc at;                      /* user line */
-    const char *stack;                /* "file:line in fn" lines, outermost first; may be NULL */
-    const char *user_op;              /* AOT: the operator of the user's graph that it is a part of; a row's name, or NULL */
-    int64_t seq_nr;                   /* autograd sequence number, -1 none */
-    int index;                        /* position; kept current by the graph functions */
-    int n_users;                      /* uses, output included; dync__graph_renumber sets it */
-    void *mark;                       /* scratch of passes */
-    int env;                          /* capture: place in the environment, -1 none */
-    const dync_callee *callee;        /* a user's function that is one node (op -1) */
+    bool has_info;       /* false for scalars and lists */
+    dync__tensor *value; /* get_attr: the parameter or constant; the graph holds a reference */
+    const char *source;  /* placeholder: "L['x']"; call: the module whose forward made it,
+                            "L['self'].fc1", or NULL */
+    dync__arg scalar;    /* placeholder of a number (symbolic or cell) */
+    const char *sym;     /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
+    dync_loc at;         /* user line */
+    const char *stack;   /* "file:line in fn" lines, outermost first; may be NULL */
+    const char *user_op; /* AOT: the operator of the user's graph that it is a part of; a row's
+                            name, or NULL */
+    int64_t seq_nr;      /* autograd sequence number, -1 none */
+    int index;           /* position; kept current by the graph functions */
+    int n_users;         /* uses, output included; dync__graph_renumber sets it */
+    void *mark;          /* scratch of passes */
+    int env;             /* capture: place in the environment, -1 none */
+    const dync_callee *callee; /* a user's function that is one node (op -1) */
     struct dync__graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
-/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0". */
-typedef struct dync__symbol { int64_t token; const char *text; } dync__symbol;
+/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0".
+ */
+typedef struct dync__symbol {
+    int64_t token;
+    const char *text;
+} dync__symbol;
 struct dync__graph {
-    dync__object object;              /* its handle */
+    dync__object object; /* its handle */
     dync__arena arena;
     int32_t refs;
-    int32_t retains;                  /* of refs, those the user holds */
-    DYNC__VEC(dync__node *) seen;     /* those with a handle */
-    const char *name;                 /* class name in torch.fx text: "GraphModule" */
+    int32_t retains;              /* of refs, those the user holds */
+    DYNC__VEC(dync__node *) seen; /* those with a handle */
+    const char *name;             /* class name in torch.fx text: "GraphModule" */
     DYNC__VEC(dync__node *) node; /* in execution order; placeholders first, output last */
     int n_inputs;
-    dync__map names;                  /* taken names, and the last number of each base name */
-    DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
-    DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
-    struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    dync__map names;                /* taken names, and the last number of each base name */
+    DYNC__VEC(dync__tensor *) attr; /* the references held for get_attr nodes */
+    DYNC__VEC(dync__symbol) symbol; /* symbolic sizes; empty where all are plain numbers */
+    struct dync__symtab
+        *syms; /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
     /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it
      * there and give none */
     DYNC__VEC(int32_t) over;
-    bool failed;                      /* sticky: no memory */
-    bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
-    void *user;                       /* capture: owner */
+    bool failed;   /* sticky: no memory */
+    bool unbroken; /* torch.fx text without blank lines where the user's line changes: make_fx keeps
+                      no lines */
+    void *user;    /* capture: owner */
 };
-DYNC__FN dync__graph *dync__graph_new(const char *name);                       /* one reference */
+DYNC__FN dync__graph *dync__graph_new(const char *name); /* one reference */
 /* gives it back; NULL passes */
 DYNC__FN dync__graph *dync__graph_ref(dync__graph *);
-DYNC__FN void dync__graph_unref(dync__graph *);                                /* NULL allowed */
+DYNC__FN void dync__graph_unref(dync__graph *); /* NULL allowed */
 /* the reference is the user's now; NULL: no memory, given up */
 DYNC__FN dync_graph *dync__graph_give(dync__graph *owned);
 /* its handle, borrowed from its graph; NULL: no memory */
 DYNC__FN dync_node *dync__node_show(const dync__node *);
 /* Has a backend compile it. */
-DYNC__FN dync_status dync__graph_ask(const dync_backend *, dync__graph *, const dync_value *examples, int n, const char *options, dync_callable *out);
+DYNC__FN dync_status dync__graph_ask(const dync_backend *, dync__graph *,
+                                     const dync_value *examples, int n, const char *options,
+                                     dync_callable *out);
 /* what dync_graph_run does */
 DYNC__FN dync_value dync__graph_run(dync__graph *, const dync_value *args, int nargs);
-DYNC__FN dync__node *dync__graph_placeholder(dync__graph *, const char *name, const char *source, const dync__info *info_or_null);
-DYNC__FN dync__node *dync__graph_attr(dync__graph *, const char *name, const char *path, dync__tensor *value_or_null);
+DYNC__FN dync__node *dync__graph_placeholder(dync__graph *, const char *name, const char *source,
+                                             const dync__info *info_or_null);
+DYNC__FN dync__node *dync__graph_attr(dync__graph *, const char *name, const char *path,
+                                      dync__tensor *value_or_null);
 /* gives an attribute without a value (a parsed one) its tensor */
 DYNC__FN bool dync__graph_attr_bind(dync__node *, dync__tensor *value);
-DYNC__INLINE dync__arg dync__arg_node(dync__node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
-/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline. */
+DYNC__INLINE dync__arg dync__arg_node(dync__node *node)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_NODE;
+    a.as.node = node;
+    return a;
+}
+/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so
+ * it may be printed inline. */
 DYNC__FN dync__node *dync__graph_constant(dync__graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync__node *);
 /* names a symbolic size; the same token again: the last text counts */
@@ -83,7 +113,8 @@ DYNC__FN const char *dync__graph_symbol_text(const dync__graph *, int64_t token)
 /* deep; false: no memory */
 DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out);
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
-DYNC__FN dync__node *dync__graph_call(dync__graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
+DYNC__FN dync__node *dync__graph_call(dync__graph *, int op, int nargs, const dync__arg *args,
+                                      int nout, const dync__info *info, const char *name_hint);
 DYNC__FN dync__node *dync__graph_getitem(dync__graph *, dync__node *list, int i);
 /* finishes the graph */
 DYNC__FN dync__node *dync__graph_output(dync__graph *, const dync__arg *value);
@@ -94,19 +125,22 @@ DYNC__FN bool dync__graph_rename(dync__graph *, dync__node *, const char *name);
 DYNC__FN void dync__graph_renumber(dync__graph *);
 /* verifier: DYNC_ERR_INTERNAL naming the node */
 DYNC__FN dync_status dync__graph_check(const dync__graph *);
-/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
- * none). For graphs from strangers and tests. */
+/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims
+ * others, or where they go beyond the limits (NULL: none). For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync__graph *, const dync_limits *);
 /* May an output be a view of an input? */
 DYNC__FN bool dync__graph_shows_inputs(dync__graph *);
 /* the C form: what dync_graph_str gives */
 DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
-/* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
+/* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the
+ * attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
 /* an attribute whose elements stand in the C form */
 DYNC__FN bool dync__graph_prints_inline(const dync__node *);
-DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
-                                                                                * stands where the user's line (stack, or else at) changes */
+DYNC__FN void dync__graph_print_fx(
+    dync__str *,
+    const dync__graph *); /* torch.fx print_readable: what dync_graph_readable gives. A blank line
+                           * stands where the user's line (stack, or else at) changes */
 /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);
 /* the C form back; NULL + DYNC_ERR_FORMAT */
@@ -117,7 +151,8 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);
 DYNC__FN int dync__graph_op_count(const dync__graph *);
 DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
-    return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD || n->kind == DYNC__N_CALL_MODULE;
+    return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ||
+           n->kind == DYNC__N_CALL_MODULE;
 }
 /* May it go where nobody uses it? And would running it twice give the same? */
 DYNC__FN bool dync__node_is_pure(const dync__node *);
@@ -127,32 +162,45 @@ DYNC__FN bool dync__graph_has_writes(const dync__graph *);
 DYNC__FN bool dync__graph_writes_inputs(dync__graph *);
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__arg *), void *user);
-/* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
- * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
-DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and
+ * tracers see it), releasing values after their last use. args: values of the placeholders in
+ * order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references.
+ */
+DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs,
+                                      dync__arena *, dync__arg *out);
 /* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
-DYNC__FN dync_status dync__graph_eval_sized(dync__graph *, const int64_t *value, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *, const int64_t *value,
+                                            const dync__arg *args, int nargs, dync__arena *,
+                                            dync__arg *out);
 /* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
 DYNC__FN void dync__graph_draw_dot(dync__str *, const dync__graph *);
 DYNC__FN void dync__graph_draw_svg(dync__str *, const dync__graph *);
 DYNC__FN void dync__html_text(dync__str *, const char *text);
-/* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the interpreter. NULL: none. */
+/* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the
+ * interpreter. NULL: none. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
+extern dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                              dync__tensor **out);
 #else
-static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
+static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                              dync__tensor **out);
 #endif
-/* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and back (tensors given to the scope). */
+/* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and
+ * back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
 /* takes the references of tensors over */
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *);
 /* gives up the references of a nested argument: NONE then */
 DYNC__FN void dync__arg_release(dync__arg *);
-/* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL fails. */
+/* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL
+ * fails. */
 typedef dync__node *(*dync__node_map)(void *user, dync__node *old);
-DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out, dync__node_map, void *user);
-DYNC__FN dync__node *dync__graph_copy_call(dync__graph *, dync__node *old, dync__node_map, void *user);
-DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *, const dync__node *old, const char *name);
+DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out,
+                                   dync__node_map, void *user);
+DYNC__FN dync__node *dync__graph_copy_call(dync__graph *, dync__node *old, dync__node_map,
+                                           void *user);
+DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *, const dync__node *old,
+                                                  const char *name);
 DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */
@@ -161,9 +209,11 @@ DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);
 DYNC__FN bool dync__graph_tells_sizes(dync__graph *);
 DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
 /* in types, shape arguments, integers; false: fn gave up */
-DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size), void *user);
+DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size),
+                                    void *user);
 /* values of the symbols from actual inputs; 0 where they do not tell */
-DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value, bool *known);
+DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value,
+                               bool *known);
 /* the same with numbers for sizes */
 DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
 /* names and table of another graph; false: no memory */

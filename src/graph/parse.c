@@ -128,8 +128,9 @@ static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
-    if (q->g->node.n > q->most) return dync__parse_fail(q, "fewer nodes, or a higher limit "
-                                                           "(dync_set_limits)");
+    if (q->g->node.n > q->most)
+        return dync__parse_fail(q, "fewer nodes, or a higher limit "
+                                   "(dync_set_limits)");
     return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
                          (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
@@ -322,7 +323,8 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
             !dync__parse_arg(q, 0, &args[i]))
             return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
-        if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT && dync__is_token(args[i].as.i))
+        if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT &&
+            dync__is_token(args[i].as.i))
             return dync__parse_fail(q, "a size before this");
         *nargs = DYNC__MAX(*nargs, i + 1);
     }
@@ -333,16 +335,19 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
 
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
-    if (dync__parse_int(q, out)) return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before "
-                                                                                                    "this");
+    if (dync__parse_int(q, out))
+        return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before "
+                                                                           "this");
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
-    if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 || strspn(name + 1, "0123456789") != strlen(name + 1))
+    if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 ||
+        strspn(name + 1, "0123456789") != strlen(name + 1))
         return dync__parse_fail(q, "a size before this");
     for (int i = 0; i < q->g->symbol.n; i++)
         if (strcmp(q->g->symbol.at[i].text, name) == 0)
             return *out = q->g->symbol.at[i].token, true;
-    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS) return dync__parse_fail(q, "fewer symbols before "
-                                                                          "this");
+    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS)
+        return dync__parse_fail(q, "fewer symbols before "
+                                   "this");
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
@@ -465,9 +470,12 @@ static void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
 static char *dync__parse_field(dync__parser *q)
 {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == '*' && q->p[1] == '/')) q->p++;
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
+           !(q->p[0] == '*' && q->p[1] == '/'))
+        q->p++;
     int n = (int)(q->p - start);
-    return dync__arena_printf(&q->g->arena, "%.*s", n > 0 && start[n - 1] == ' ' ? n - 1 : n, start);
+    return dync__arena_printf(&q->g->arena, "%.*s", n > 0 && start[n - 1] == ' ' ? n - 1 : n,
+                              start);
 }
 
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
@@ -555,10 +563,12 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
         const dync__arg *a = &list.as.list[i];
         bool bits = bytes == 2 && dync__dtype_info(call->value->dtype)->kind == 'f';
         if (!dync__arg_is_number(a)) return dync__parse_fail(q, "numbers before this");
-        if (bits) *(uint16_t *)(void *)(data + i * 2) = (uint16_t)a->as.i;
+        if (bits)
+            *(uint16_t *)(void *)(data + i * 2) = (uint16_t)a->as.i;
         else if (a->kind == DYNC__A_FLOAT)
             dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
-        else dync__store_i64(data + i * bytes, call->value->dtype, a->as.i);
+        else
+            dync__store_i64(data + i * bytes, call->value->dtype, a->as.i);
     }
     return dync__parse_need(q, ")");
 }
@@ -591,7 +601,8 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
         return dync__parse_by_name(q, "\"", call);
     }
     const char *colons = strstr(name.as.s, "::"), *last = colons ? colons + 2 : name.as.s;
-    if ((colons && !dync__is_name(name.as.s, (size_t)(colons - name.as.s))) || !dync__is_name(last, strlen(last)))
+    if ((colons && !dync__is_name(name.as.s, (size_t)(colons - name.as.s))) ||
+        !dync__is_name(last, strlen(last)))
         return q->p = start, dync__parse_fail(q, "an operator's name, \"library::name\"");
     call->kind = DYNC__CALL_CUSTOM;
     call->target = dync__arena_strdup(&q->g->arena, name.as.s);
@@ -657,8 +668,8 @@ static bool dync__parse_statement(dync__parser *q)
     bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
     if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "=")))
         return dync__parse_fail(q, "a name");
-    bool ok =
-        dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
+    bool ok = dync__parse_expression(q, &call) && dync__parse_need(q, ";") &&
+              dync__parse_need(q, "/*");
     if (ok && !declared) ok = (name = dync__parse_name(q)) && dync__parse_need(q, ":");
     ok = ok && dync__parse_type(q, &type) && dync__parse_need(q, "*/");
     if (ok) {
@@ -700,7 +711,10 @@ static bool dync__parse_function(dync__parser *q)
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
 
-DYNC__FN dync__graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
+DYNC__FN dync__graph *dync__graph_parse(const char *text)
+{
+    return dync__graph_parse_most(text, INT_MAX);
+}
 
 DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
 {

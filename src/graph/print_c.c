@@ -48,9 +48,12 @@ static void dync__c_double(dync__str *s, double x)
 
 static void dync__c_int(dync__str *s, int64_t i)
 {
-    if (i == INT64_MAX) dync__str_add(s, "DYNC_END");
-    else if (i == INT64_MIN) dync__str_add(s, "(-DYNC_END - 1)");
-    else dync__str_addf(s, "%lld", (long long)i);
+    if (i == INT64_MAX)
+        dync__str_add(s, "DYNC_END");
+    else if (i == INT64_MIN)
+        dync__str_add(s, "(-DYNC_END - 1)");
+    else
+        dync__str_addf(s, "%lld", (long long)i);
 }
 
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
@@ -69,7 +72,8 @@ static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
 {
     const dync__symtab *t = p->g->syms;
-    const dync__sz_expr *e = t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
+    const dync__sz_expr *e =
+        t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
     dync__sz_names names = {p->g, dync__c_symbol};
     if (!e || e->kind == -1) return false;
     for (int i = 0; i < p->g->n_inputs; i++)
@@ -79,7 +83,8 @@ static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
     return true;
 }
 
-/* A size: a symbolic one is read off the input that has it, or computed from those that have its symbols. */
+/* A size: a symbolic one is read off the input that has it, or computed from those that have its
+ * symbols. */
 static void dync__c_size(dync__c_printer *p, int64_t size)
 {
     if (dync__c_symbolic(p, size)) return;
@@ -116,8 +121,10 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
         return;
     }
     bool small = a->n <= 32; /* what DYNC_COUNT can count */
-    if (small) dync__str_add(p->s, "dync_tuple(");
-    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
+    if (small)
+        dync__str_add(p->s, "dync_tuple(");
+    else
+        dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
     for (int i = 0; i < a->n; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
@@ -151,7 +158,8 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     case DYNC__A_DEVICE:
         if ((a->as.i & 255) == DYNC_CUDA)
             dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
-        else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
+        else
+            dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
         break;
     case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
@@ -166,7 +174,8 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
 static void dync__c_comment_text(dync__str *s, const char *text)
 {
     for (; *text; text++)
-        if ((unsigned char)*text >= 32 && *text != 127 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+        if ((unsigned char)*text >= 32 && *text != 127 &&
+            !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
             dync__str_addc(s, *text);
 }
 
@@ -240,13 +249,15 @@ static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
 static void dync__c_call(dync__c_printer *p, const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM)
-        dync__str_addf(p->s,
-                       dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))"
-                                               : "dync_at(%s, %d)",
-                       node->args[0].as.node->name, (int)node->args[1].as.i);
-    else if (node->op < 0) dync__c_call_custom(p, node);
-    else if (!node->has_info && node->nout == 1 && node->nargs == 2) dync__c_call_number(p, node);
-    else dync__c_call_operator(p, node);
+        dync__str_addf(
+            p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
+            node->args[0].as.node->name, (int)node->args[1].as.i);
+    else if (node->op < 0)
+        dync__c_call_custom(p, node);
+    else if (!node->has_info && node->nout == 1 && node->nargs == 2)
+        dync__c_call_number(p, node);
+    else
+        dync__c_call_operator(p, node);
 }
 
 /* Constants of a few finite elements on the CPU are printed as literals. */
@@ -284,7 +295,8 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
                 dync__str_add(p->s, text);
         else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f')
             dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
-        else dync__c_int(p->s, dync__load_i64(at, t->dtype));
+        else
+            dync__c_int(p->s, dync__load_i64(at, t->dtype));
     }
     dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
     dync__str_add(p->s, "}, ");
@@ -298,12 +310,15 @@ static void dync__c_statement(dync__c_printer *p, const dync__node *node)
     bool used = node->n_users > 0;
     bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
-    if (let) dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
+    if (let)
+        dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
     else if (used)
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
-                       node->name);
-    if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
-    else dync__c_call(p, node);
+        dync__str_addf(
+            p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
+    if (node->kind == DYNC__N_GET_ATTR)
+        dync__c_constant(p, node->value);
+    else
+        dync__c_call(p, node);
     dync__str_add(p->s, let ? ");  /* " : ";  /* ");
     if (!used) dync__str_addf(p->s, "%s: ", node->name);
     dync__c_type_comment(p, node);
@@ -339,8 +354,8 @@ static bool dync__c_is_param(const dync__node *node)
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
-/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes that are
- * not printed. */
+/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes
+ * that are not printed. */
 DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args)
 {
     dync__c_printer p = {s, g, true};
@@ -349,10 +364,14 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const
         const dync__node *node = g->node.at[i];
         if (!dync__c_is_param(node)) continue;
         bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
-        if (node->n_users == 0) dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++, node->name);
+        if (node->n_users == 0)
+            dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++,
+                           node->name);
         else if (tensor)
-            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args, k++);
-        else dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
+            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args,
+                           k++);
+        else
+            dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
         if (node->n_users) dync__c_param_comment(&p, node);
     }
     for (int i = 0; i < g->node.n; i++) {
@@ -372,8 +391,8 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
 {
     dync__c_printer p = {s, g, false};
     const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
-                               ? g->node.at[g->node.n - 1]
-                               : NULL;
+                                ? g->node.at[g->node.n - 1]
+                                : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
     const dync__node *last = NULL;

@@ -18,10 +18,10 @@
 typedef struct dync__fx_printer {
     dync__str *s;
     const dync__graph *g;
-    bool readable;               /* annotations and blank lines; the other form is gm.code */
-    bool flat_attrs;             /* attribute paths as one identifier */
+    bool readable;                /* annotations and blank lines; the other form is gm.code */
+    bool flat_attrs;              /* attribute paths as one identifier */
     const dync__node **last_user; /* per node: who uses it last; NULL nobody */
-    dync__str symbols;           /* names of those that are inputs, each between blanks */
+    dync__str symbols;            /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -43,9 +43,12 @@ static void dync__fx_quote(dync__str *s, const char *text)
     dync__str_addc(s, '\'');
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '\'' || c == '\\') dync__str_addf(s, "\\%c", c);
-        else if (c < 32) dync__str_addf(s, "\\x%02x", c);
-        else dync__str_addc(s, (char)c);
+        if (c == '\'' || c == '\\')
+            dync__str_addf(s, "\\%c", c);
+        else if (c < 32)
+            dync__str_addf(s, "\\x%02x", c);
+        else
+            dync__str_addc(s, (char)c);
     }
     dync__str_addc(s, '\'');
 }
@@ -66,8 +69,10 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
     case DYNC__A_INT: dync__text_size(p->s, p->g, a->as.i); break;
     case DYNC__A_FLOAT:
-        if (dync__is_sf(dync__sf_bits(a->as.f))) dync__text_size(p->s, p->g, dync__sf_bits(a->as.f));
-        else dync__fx_double(p->s, a->as.f);
+        if (dync__is_sf(dync__sf_bits(a->as.f)))
+            dync__text_size(p->s, p->g, dync__sf_bits(a->as.f));
+        else
+            dync__fx_double(p->s, a->as.f);
         break;
     case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
     case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
@@ -76,8 +81,10 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
         break;
     case DYNC__A_DEVICE: {
         int kind = (int)(a->as.i & 255);
-        if (kind == DYNC_CUDA) dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
-        else dync__str_addf(p->s, "torch.device('%s')", kind == DYNC_META ? "meta" : "cpu");
+        if (kind == DYNC_CUDA)
+            dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
+        else
+            dync__str_addf(p->s, "torch.device('%s')", kind == DYNC_META ? "meta" : "cpu");
         break;
     }
     case DYNC__A_STR: dync__fx_quote(p->s, a->as.s); break;
@@ -137,8 +144,10 @@ static void dync__fx_args(dync__fx_printer *p, const dync__node *node, int first
     dync__str_addc(p->s, '(');
     for (int i = first; i < n; i++) {
         if (i > first) dync__str_add(p->s, ", ");
-        if (bare) dync__fx_dims(p, &node->args[i], true); /* x.view(2, 3) */
-        else dync__fx_call_arg(p, node, i);
+        if (bare)
+            dync__fx_dims(p, &node->args[i], true); /* x.view(2, 3) */
+        else
+            dync__fx_call_arg(p, node, i);
     }
     dync__str_addc(p->s, ')');
 }
@@ -173,8 +182,10 @@ static void dync__fx_pattern(dync__fx_printer *p, const dync__node *node, const 
             continue;
         }
         c = dync__fx_hole(c, &i);
-        if (i < 0) dync__fx_ordinal(p, node);
-        else if (i < node->nargs) dync__fx_call_arg(p, node, i);
+        if (i < 0)
+            dync__fx_ordinal(p, node);
+        else if (i < node->nargs)
+            dync__fx_call_arg(p, node, i);
     }
 }
 
@@ -217,7 +228,8 @@ static void dync__fx_call(dync__fx_printer *p, const dync__node *node)
         if (colons)
             dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target,
                            colons + 2);
-        else dync__str_add(p->s, node->target);
+        else
+            dync__str_add(p->s, node->target);
         dync__fx_args(p, node, 0, n);
     } else if (strchr(fx, '{')) {
         dync__fx_pattern(p, node, fx);
@@ -247,7 +259,9 @@ static const char *dync__fx_symbol(const char *p, size_t *n)
 {
     for (; p && *p; p += *n ? *n : 1) {
         *n = 0;
-        while ((p[*n] >= 'a' && p[*n] <= 'z') || (p[*n] >= 'A' && p[*n] <= 'Z') || (p[*n] >= '0' && p[*n] <= '9') || p[*n] == '_') ++*n;
+        while ((p[*n] >= 'a' && p[*n] <= 'z') || (p[*n] >= 'A' && p[*n] <= 'Z') ||
+               (p[*n] >= '0' && p[*n] <= '9') || p[*n] == '_')
+            ++*n;
         if (*n > 1 && p[0] == 's' && strspn(p + 1, "0123456789") >= *n - 1) return p;
     }
     return NULL;
@@ -258,7 +272,8 @@ static void dync__fx_declare(dync__fx_printer *p, const dync__node *input)
     const dync__layout *lay = &input->info[0].lay;
     for (int d = 0; p->readable && input->has_info && input->source && d < lay->ndim; d++) {
         size_t n = 0;
-        for (const char *s = dync__fx_symbol(dync__graph_symbol_text(p->g, lay->shape[d]), &n); s; s = dync__fx_symbol(s + n, &n)) {
+        for (const char *s = dync__fx_symbol(dync__graph_symbol_text(p->g, lay->shape[d]), &n); s;
+             s = dync__fx_symbol(s + n, &n)) {
             char name[24], word[28];
             dync__format(name, sizeof name, "%.*s", (int)n, s);
             dync__format(word, sizeof word, " %s ", name);
@@ -269,24 +284,33 @@ static void dync__fx_declare(dync__fx_printer *p, const dync__node *input)
     }
 }
 
-static bool dync__fx_arg_mentions(const dync__graph *g, const dync__arg *a, const char *name, size_t n)
+static bool dync__fx_arg_mentions(const dync__graph *g, const dync__arg *a, const char *name,
+                                  size_t n)
 {
     bool found = false;
-    int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST ? a->n : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
+    int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST
+                    ? a->n
+                    : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
     for (int i = 0; i < count && !found; i++) {
         size_t k = 0;
-        int64_t size = a->kind == DYNC__A_DIMS ? a->as.dims[i] : a->kind == DYNC__A_FLOAT ? dync__sf_bits(a->as.f) : a->as.i;
-        if (a->kind == DYNC__A_LIST) found = dync__fx_arg_mentions(g, &a->as.list[i], name, n);
+        int64_t size = a->kind == DYNC__A_DIMS    ? a->as.dims[i]
+                       : a->kind == DYNC__A_FLOAT ? dync__sf_bits(a->as.f)
+                                                  : a->as.i;
+        if (a->kind == DYNC__A_LIST)
+            found = dync__fx_arg_mentions(g, &a->as.list[i], name, n);
         else
-            for (const char *s = dync__fx_symbol(dync__graph_symbol_text(g, size), &k); s && !found; s = dync__fx_symbol(s + k, &k))
+            for (const char *s = dync__fx_symbol(dync__graph_symbol_text(g, size), &k); s && !found;
+                 s = dync__fx_symbol(s + k, &k))
                 found = k == n && memcmp(s, name, n) == 0;
     }
     return found;
 }
-static bool dync__fx_mentions(const dync__graph *g, const dync__node *node, const char *name, size_t n)
+static bool dync__fx_mentions(const dync__graph *g, const dync__node *node, const char *name,
+                              size_t n)
 {
     bool found = false;
-    for (int i = 0; i < node->nargs && !found; i++) found = dync__fx_arg_mentions(g, &node->args[i], name, n);
+    for (int i = 0; i < node->nargs && !found; i++)
+        found = dync__fx_arg_mentions(g, &node->args[i], name, n);
     return found;
 }
 
@@ -296,7 +320,8 @@ static bool dync__fx_release_symbols(dync__fx_printer *p, const dync__node *node
     for (const char *s = dync__str_get(&p->symbols); *(s += strspn(s, " "));) {
         size_t n = strcspn(s, " ");
         bool last = dync__fx_mentions(p->g, node, s, n);
-        for (int i = node->index + 1; last && i < p->g->node.n; i++) last = !dync__fx_mentions(p->g, p->g->node.at[i], s, n);
+        for (int i = node->index + 1; last && i < p->g->node.n; i++)
+            last = !dync__fx_mentions(p->g, p->g->node.at[i], s, n);
         if (last) dync__str_addf(p->s, any ? " = %.*s" : ";  %.*s", (int)n, s);
         any = any || last;
         s += n;
@@ -469,7 +494,8 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
         if (i) dync__str_add(p->s, ", ");
         if (dync__dtype_info(t->dtype)->kind == 'f')
             dync__fx_double(p->s, dync__load_f64(at, t->dtype));
-        else dync__str_addf(p->s, "%lld", (long long)dync__load_i64(at, t->dtype));
+        else
+            dync__str_addf(p->s, "%lld", (long long)dync__load_i64(at, t->dtype));
     }
     dync__str_addf(p->s, "], dtype=torch.%s).reshape(", dync__dtype_info(t->dtype)->name);
     dync__text_shape(p->s, p->g, t->lay.ndim, t->lay.shape);
@@ -486,8 +512,10 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, boo
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);
     const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0); /* behind "self." */
-    if (parameter) dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
-    else dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
+    if (parameter)
+        dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
+    else
+        dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
     if (!parameter && node->value && node->value->storage->data &&
         node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
         dync__fx_literal(p, node->value);
@@ -511,8 +539,8 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync__graph *g)
     for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
             const dync__node *node = g->node.at[i];
-            bool parameter =
-                node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
+            bool parameter = node->requires_grad[0] ||
+                             (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;
             for (int j = 0; j < i; j++)
                 known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR &&

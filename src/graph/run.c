@@ -84,7 +84,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     case DYNC__A_STR: return dync_v_str(a->as.s);
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(a->n);
-        for (int i = 0; i < a->n; i++)            /* without memory for the list the tensors go to the scope all the same */
+        for (int i = 0; i < a->n;
+             i++) /* without memory for the list the tensors go to the scope all the same */
             dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
         return list;
     }
@@ -102,18 +103,23 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     if (in->kind == DYNC__A_INT) {
         out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
     } else if (in->kind == DYNC__A_FLOAT) {
-        out->as.f = dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
+        out->as.f =
+            dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
     } else {
         int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
         if (!dims) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < in->n; i++) dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
+        for (int i = 0; i < in->n; i++)
+            dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
         out->as.dims = dims;
     }
-    return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
+    return ok ? DYNC_OK
+              : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value",
+                           env->graph->name);
 }
 
 /* Symbols in the items of lists that the graph takes. True: one more is known. */
-static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value, bool *known)
+static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value,
+                                 bool *known)
 {
     bool more = false;
     for (int i = g->n_inputs; i < g->node.n; i++) {
@@ -122,10 +128,12 @@ static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, in
         if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
         const dync__arg *a = &args[list->index];
         int64_t item = n->args[1].as.i;
-        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR) continue;
+        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR)
+            continue;
         const dync__layout *lay = &a->as.list[item].as.t->lay;
         for (int d = 0; d < n->info[0].lay.ndim && d < lay->ndim; d++)
-            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known)) more = true;
+            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known))
+                more = true;
     }
     return more;
 }
@@ -154,7 +162,9 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
-    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
+    if (env->value &&
+        (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
+        return dync__env_sizes(env, in, out);
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
@@ -231,8 +241,10 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     dync_scope scope = dync_scope_begin();
     /* registered later? */
     int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target);
-    if (node->callee && dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
-    else if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
+    if (node->callee && dync__graph_custom_call)
+        status = dync__graph_custom_call(node, node->nargs, args, t);
+    else if (op >= 0)
+        status = dync__op_run(op, node->nargs, args, t);
     else
         status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
                             node->target);
@@ -246,8 +258,10 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
         *out = (dync__arg){.kind = DYNC__A_LIST, .n = node->nout};
         out->as.list = dync__arena_alloc(env->arena, (size_t)node->nout * sizeof(dync__arg));
         for (int i = 0; i < node->nout; i++) {
-            if (out->as.list) out->as.list[i] = dync__arg_t(t[i]);
-            else dync__unref(t[i]);
+            if (out->as.list)
+                out->as.list[i] = dync__arg_t(t[i]);
+            else
+                dync__unref(t[i]);
         }
         if (!out->as.list) {
             *out = dync__arg_none();
@@ -308,7 +322,9 @@ DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int
     return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
 }
 
-DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value,
+                                            const dync__arg *args, int nargs, dync__arena *arena,
+                                            dync__arg *out)
 {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)

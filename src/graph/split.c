@@ -10,9 +10,9 @@
 
 typedef struct dync__split {
     dync__graph *whole, *part;
-    int index;        /* of the part being made */
-    int *part_of;     /* per node of whole; -1 inputs */
-    int *last_part;   /* per node: the last part that reads it; -1 nobody */
+    int index;         /* of the part being made */
+    int *part_of;      /* per node of whole; -1 inputs */
+    int *last_part;    /* per node: the last part that reads it; -1 nobody */
     dync__node **here; /* per node: its copy in the current part */
 } dync__split;
 
@@ -107,8 +107,9 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     return DYNC__MAX(part, 0) + 1;
 }
 
-DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user),
-                                      void *user, dync_graph **parts, int *nparts)
+DYNC_API dync_status dync_graph_split(dync_graph *graph,
+                                      bool (*pick)(const dync_node *, void *user), void *user,
+                                      dync_graph **parts, int *nparts)
 {
     dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
     if (!g) return DYNC_ERR_VALUE;
@@ -132,8 +133,10 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync
         s.index = made;
         status = dync__split_part(&s, &part);
         parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
-        if (status != DYNC_OK) dync__graph_unref(part);
-        else if (!parts[made]) status = DYNC_ERR_MEMORY;
+        if (status != DYNC_OK)
+            dync__graph_unref(part);
+        else if (!parts[made])
+            status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
         dync_graph_free(parts[i]);

@@ -1,5 +1,5 @@
-/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the values of their symbols from actual
- * inputs, and the graph of one set of sizes. After split.c. */
+/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the
+ * values of their symbols from actual inputs, and the graph of one set of sizes. After split.c. */
 #include "../dync.in.h"
 #include "graph.h"
 
@@ -28,7 +28,8 @@ DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), v
     return true;
 }
 
-DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size), void *user)
+DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size),
+                                    void *user)
 {
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i];
@@ -77,7 +78,10 @@ DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
     return settled;
 }
 
-typedef struct dync__size_use { const dync__symtab *syms; bool *used; } dync__size_use;
+typedef struct dync__size_use {
+    const dync__symtab *syms;
+    bool *used;
+} dync__size_use;
 static bool dync__graph_size_used(void *user, int64_t *size)
 {
     const dync__size_use *u = user;
@@ -95,8 +99,10 @@ DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
         more = false;
         for (int i = 0; i < g->node.n; i++) {
             const dync__node *in = g->node.at[i];
-            for (int d = 0; in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
-                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known)) more = true;
+            for (int d = 0;
+                 in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known))
+                    more = true;
         }
     }
     for (int i = 0; i < n && told; i++) told = known[i] || !used[i];
@@ -105,8 +111,10 @@ DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
     return told;
 }
 
-/* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
-DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value, bool *known)
+/* A size may hold several symbols: the inputs are gone through again as long as one more becomes
+ * known. */
+DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value,
+                               bool *known)
 {
     const dync__symtab *t = g->syms;
     memset(known, 0, (size_t)t->symbol.n * sizeof *known);
@@ -117,7 +125,8 @@ DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, in
             if (n->kind != DYNC__N_PLACEHOLDER) continue;
             const dync__tensor *x = in[k++];
             for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
-                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known)) more = true;
+                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known))
+                    more = true;
         }
     }
     for (int i = 0; i < t->symbol.n; i++)
@@ -125,7 +134,11 @@ DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, in
 }
 
 /* ---- one set of sizes ------------------------------------------------------------------------ */
-typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
+typedef struct dync__concrete {
+    const dync__symtab *syms;
+    const int64_t *value;
+    bool ok;
+} dync__concrete;
 
 static bool dync__concrete_size(void *user, int64_t *size)
 {
@@ -134,7 +147,10 @@ static bool dync__concrete_size(void *user, int64_t *size)
     return c->ok;
 }
 
-static dync__node *dync__concrete_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
+static dync__node *dync__concrete_node(void *user, dync__node *old)
+{
+    return ((dync__node **)user)[old->index];
+}
 
 DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
 {
@@ -146,9 +162,12 @@ DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, 
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync__node *old = g->node.at[i];
         dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy)) copy[i] = dync__graph_output(to, &result);
+        if (old->kind == DYNC__N_PLACEHOLDER)
+            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
+        else if (old->kind != DYNC__N_OUTPUT)
+            copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
+        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy))
+            copy[i] = dync__graph_output(to, &result);
         if (!copy[i]) status = DYNC_ERR_MEMORY;
     }
     dync__free(copy, (size_t)(g->node.n + 1) * sizeof *copy);

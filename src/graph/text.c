@@ -9,7 +9,7 @@
 static const struct {
     const char *text;
     dync__param_type type;
-/* clang-format off */
+    /* clang-format off */
 } dync__param_types[] = {
     {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
     {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
@@ -110,8 +110,10 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
 DYNC__FN void dync__text_size(dync__str *s, const dync__graph *g, int64_t size)
 {
     const char *symbol = dync__graph_symbol_text(g, size);
-    if (symbol) dync__str_add(s, symbol);
-    else dync__str_addf(s, "%lld", (long long)size);
+    if (symbol)
+        dync__str_add(s, symbol);
+    else
+        dync__str_addf(s, "%lld", (long long)size);
 }
 
 DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, const int64_t *sizes)

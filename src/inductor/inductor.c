@@ -1,12 +1,17 @@
-/* inductor/inductor.c: a lowered graph as something that runs on tensors: inner compiler of the inductor backend. After lower.c. */
+/* inductor/inductor.c: a lowered graph as something that runs on tensors: inner compiler of the
+ * inductor backend. After lower.c. */
 #include "../dync.in.h"
 #include "inductor.h"
 
-/* One lowering of the graph. Narrowing makes another; those before may still run in other threads and stay until the end. */
-typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
+/* One lowering of the graph. Narrowing makes another; those before may still run in other threads
+ * and stay until the end. */
+typedef struct dync__inductor_form {
+    dync__lowered lowered;
+    struct dync__inductor_form *before;
+} dync__inductor_form;
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
-    dync__graph *graph;                   /* for narrowing */
+    dync__graph *graph; /* for narrowing */
     dync__options options;
 } dync__inductor_code;
 
@@ -24,13 +29,16 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
 }
 
 /* A storage with one output goes over to it. */
-static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__tensor *const *in, dync__storage **storage)
+static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__tensor *const *in,
+                                           dync__storage **storage)
 {
     const dync__lowered_out *o = &l->out[i];
     if (o->input < 0) {
         dync__storage *s = storage[o->output];
-        if (l->owner[o->output] == i) storage[o->output] = NULL;
-        else dync__storage_ref(s);
+        if (l->owner[o->output] == i)
+            storage[o->output] = NULL;
+        else
+            dync__storage_ref(s);
         return dync__tensor_new(s, o->dtype, &o->lay);
     }
     dync__tensor *x = in[o->input];
@@ -40,16 +48,23 @@ static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__
 }
 
 /* May the plan write this output into t? It fills its slot from the beginning and without gaps. */
-static bool dync__inductor_fits(const dync__lowered *l, const dync__lowered_out *o, const dync__tensor *t)
+static bool dync__inductor_fits(const dync__lowered *l, const dync__lowered_out *o,
+                                const dync__tensor *t)
 {
-    if (o->lay.offset || t->dtype != o->dtype || t->device != o->device || t->lay.ndim != o->lay.ndim || !t->storage->data) return false;
+    if (o->lay.offset || t->dtype != o->dtype || t->device != o->device ||
+        t->lay.ndim != o->lay.ndim || !t->storage->data)
+        return false;
     for (int d = 0; d < o->lay.ndim; d++)
-        if (t->lay.shape[d] != o->lay.shape[d] || (t->lay.shape[d] > 1 && t->lay.stride[d] != o->lay.stride[d])) return false;
+        if (t->lay.shape[d] != o->lay.shape[d] ||
+            (t->lay.shape[d] > 1 && t->lay.stride[d] != o->lay.stride[d]))
+            return false;
     return l->storage_bytes[o->output] == (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
 }
 
-/* Memory for the plan's outputs: fresh storages, or (storage NULL) where the caller wants them. Returns how many are made. */
-static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage, void **data, dync__tensor *const *into)
+/* Memory for the plan's outputs: fresh storages, or (storage NULL) where the caller wants them.
+ * Returns how many are made. */
+static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage, void **data,
+                                 dync__tensor *const *into)
 {
     for (int i = 0; i < l->n_storages; i++) {
         dync__tensor *t = into && l->owner[i] >= 0 ? into[l->owner[i]] : NULL;
@@ -65,27 +80,33 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
     return l->n_storages;
 }
 
-static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in, dync__storage **storage, dync__tensor **out,
+static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in,
+                                          dync__storage **storage, dync__tensor **out,
                                           dync__tensor *const *into)
 {
     for (int i = 0; i < l->n_out; i++) {
         const dync__lowered_out *o = &l->out[i];
-        if (o->output == -2) out[i] = NULL;           /* not wanted */
+        if (o->output == -2) out[i] = NULL; /* not wanted */
         /* written where the caller wants it */
-        else if (o->input < 0 && !storage[o->output]) dync__ref(out[i] = into[i]);
-        else if (!(out[i] = dync__inductor_output(l, i, in, storage))) return DYNC_ERR_MEMORY;
+        else if (o->input < 0 && !storage[o->output])
+            dync__ref(out[i] = into[i]);
+        else if (!(out[i] = dync__inductor_output(l, i, in, storage)))
+            return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into)
+static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in,
+                                           int n_out, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
     void *few_in[DYNC__FEW], *few_data[DYNC__FEW];
     dync__storage *few[DYNC__FEW];
     if (n_in != l->n_in || n_out != l->n_out)
-        return dync__fail(DYNC_ERR_INTERNAL, "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out, l->n_in, l->n_out);
+        return dync__fail(DYNC_ERR_INTERNAL,
+                          "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out,
+                          l->n_in, l->n_out);
     void **data_in = dync__room(few_in, DYNC__FEW, n_in, sizeof *data_in);
     void **data_out = dync__room(few_data, DYNC__FEW, l->n_storages, sizeof *data_out);
     dync__storage **storage = dync__room(few, DYNC__FEW, l->n_storages, sizeof *storage);
@@ -104,12 +125,14 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
     return status;
 }
 
-static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                      dync__tensor **out)
 {
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
-DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g, const bool *used)
+DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g,
+                                                      const bool *used)
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
@@ -129,7 +152,9 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     return dync__inductor_form_add(c, c->graph, used);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward,
+                                                       const dync__options *options,
+                                                       dync__inner *out)
 {
     int where = dync__graph_device(g);
     /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
@@ -142,7 +167,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync__graph_ref(g);
     c->options = *options;
-    c->options.text = "";                    /* the caller's */
+    c->options.text = ""; /* the caller's */
     dync_status status = dync__graph_dce(g);
     if (status == DYNC_OK) status = dync__graph_cse(g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);

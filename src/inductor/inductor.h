@@ -4,24 +4,37 @@
 #include "../aot/aot.h"
 
 /* input >= 0: an alias of that input; else a tensor on the plan's output */
-typedef struct dync__lowered_out { int input; int output; uint8_t dtype; uint16_t device; dync__layout lay; } dync__lowered_out;
+typedef struct dync__lowered_out {
+    int input;
+    int output;
+    uint8_t dtype;
+    uint16_t device;
+    dync__layout lay;
+} dync__lowered_out;
 typedef struct dync__lowered {
     dync__arena arena;
     dync__plan *plan;
     int n_in, n_out, n_storages, device;
-    dync__lowered_out *out;              /* of the graph; output -2: not wanted */
-    size_t *storage_bytes;               /* of each output of the plan */
-    int *owner;                          /* the only output that lies there, or -1 */
+    dync__lowered_out *out; /* of the graph; output -2: not wanted */
+    size_t *storage_bytes;  /* of each output of the plan */
+    int *owner;             /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
-DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used, const dync__options *options, dync__lowered *out);
-/* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
-DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used,
+                                          const dync__options *options, dync__lowered *out);
+/* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code.
+ * Every output is wanted. */
+DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *,
+                                          dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
 /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
 DYNC__FN int dync__graph_device(const dync__graph *);
-/* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in, const dync__operand *in, const dync__operand *out);
-/* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
-DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
+/* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
+ * node. */
+DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in,
+                                        const dync__operand *in, const dync__operand *out);
+/* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as
+ * by the option "cudagraphs". */
+DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward,
+                                            const dync__options *options, dync__inner *out);
 #endif

@@ -1,9 +1,13 @@
-/* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
- * same slot. Fusion, memory plan and code are the plan's (runtime/plan.c). Before: aot/. After: inductor.c. */
+/* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by
+ * its row, views are other layouts of the same slot. Fusion, memory plan and code are the plan's
+ * (runtime/plan.c). Before: aot/. After: inductor.c. */
 #include "../dync.in.h"
 #include "lower.h"
 
-static bool dync__node_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+static bool dync__node_is_view(const dync__node *n)
+{
+    return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
+}
 
 DYNC__FN int dync__graph_device(const dync__graph *g)
 {
@@ -12,30 +16,37 @@ DYNC__FN int dync__graph_device(const dync__graph *g)
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
-        if (n->info[0].device == DYNC_CPU) cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
-        else if (device != DYNC_CPU && n->info[0].device != device) return -1;
-        else device = n->info[0].device;
+        if (n->info[0].device == DYNC_CPU)
+            cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
+        else if (device != DYNC_CPU && n->info[0].device != device)
+            return -1;
+        else
+            device = n->info[0].device;
     }
     return cpu && device != DYNC_CPU ? -1 : device;
 }
 
 /* ---- new values of inputs -------------------------------------------------------------------- */
-/* For each node on whose memory the argument lies: read at `at`. The parts of a joined concatenation are read where it would be. */
+/* For each node on whose memory the argument lies: read at `at`. The parts of a joined
+ * concatenation are read where it would be. */
 static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last)
 {
     if (a->kind == DYNC__A_NODE) {
         int *to = &last[w->base[a->as.node->index]];
         *to = DYNC__MAX(*to, at);
     }
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__lower_uses(w, &a->as.list[i], at, last);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        dync__lower_uses(w, &a->as.list[i], at, last);
 }
 
-/* Outputs that may be written over their inputs, each after the last reader. The copy fuses into the kernel that computes the value, where
- * that reads nothing else of the input. Not where another output lies on the memory of either. */
+/* Outputs that may be written over their inputs, each after the last reader. The copy fuses into
+ * the kernel that computes the value, where that reads nothing else of the input. Not where another
+ * output lies on the memory of either. */
 static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
 {
     int n = w->g->node.n;
-    w->over_after = dync__arena_alloc(&w->arena, (size_t)(2 * out->n + 2 * n + 2) * sizeof *w->over_after);
+    w->over_after =
+        dync__arena_alloc(&w->arena, (size_t)(2 * out->n + 2 * n + 2) * sizeof *w->over_after);
     if (!w->over_after) return DYNC_ERR_MEMORY;
     w->over_next = w->over_after + out->n;
     w->over_first = w->over_next + out->n;
@@ -43,15 +54,19 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync__node *k = w->g->node.at[i];
-        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
+        for (int a = 0; a < k->nargs; a++)
+            dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
         const dync__node *value = out->as.list[i].as.node, *input;
-        if (w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
+        if (w->g->over.at[i] < 0 ||
+            w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER)
+            continue;
         input = w->g->node.at[w->g->over.at[i]];
         const dync__info *to = &input->info[0], *from = &value->info[0];
-        if (!value->has_info || last[input->index] == n - 1 || to->dtype != from->dtype || !dync__layout_is_dense(&to->lay) ||
-            to->lay.ndim != from->lay.ndim || memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
+        if (!value->has_info || last[input->index] == n - 1 || to->dtype != from->dtype ||
+            !dync__layout_is_dense(&to->lay) || to->lay.ndim != from->lay.ndim ||
+            memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
             continue;
         int after = w->over_after[i] = DYNC__MAX(value->index, last[input->index]);
         w->over_next[i] = w->over_first[after];
@@ -67,7 +82,11 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
         int from = out->as.list[i - 1].as.node->index;
         dync__operand to = w->value[w->g->over.at[i - 1]][0];
         dync__arg arg = dync__arg_t(w->fake[from]);
-        dync__opcall copy = {.row = dync__op_info(DYNC__OP_clone), .op = DYNC__OP_clone, .nargs = 1, .args = &arg, .nout = 1};
+        dync__opcall copy = {.row = dync__op_info(DYNC__OP_clone),
+                             .op = DYNC__OP_clone,
+                             .nargs = 1,
+                             .args = &arg,
+                             .nout = 1};
         to.written = true;
         w->pb.origin = "copy_";
         DYNC__TRY(dync__op_lower(&w->pb, &copy, w->value[from], 1, &to));
@@ -81,17 +100,20 @@ static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
     for (int i = 0; i < w->g->node.n; i++) {
         const dync__node *n = w->g->node.at[i];
         w->base[i] = i;
-        if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE) w->base[i] = w->base[n->args[0].as.node->index];
+        if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE)
+            w->base[i] = w->base[n->args[0].as.node->index];
     }
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
     DYNC__TRY(dync__lower_over(w, out));
     for (int i = 0; i < out->n; i++)
-        if ((!used || used[i]) && w->over_after[i] < 0) w->leaves[w->base[out->as.list[i].as.node->index]] = true;
+        if ((!used || used[i]) && w->over_after[i] < 0)
+            w->leaves[w->base[out->as.list[i].as.node->index]] = true;
     return DYNC_OK;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
-static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out, dync__operand *operand, int *n_operands)
+static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out,
+                                    dync__operand *operand, int *n_operands)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -103,7 +125,8 @@ static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in
         } else if (in[i].kind == DYNC__A_LIST) {
             out[i].as.list = dync__arena_alloc(&w->arena, (size_t)(in[i].n + 1) * sizeof *out);
             if (!out[i].as.list) return DYNC_ERR_MEMORY;
-            DYNC__TRY(dync__lower_args(w, in[i].n, in[i].as.list, out[i].as.list, operand, n_operands));
+            DYNC__TRY(
+                dync__lower_args(w, in[i].n, in[i].as.list, out[i].as.list, operand, n_operands));
         }
     }
     return DYNC_OK;
@@ -122,14 +145,21 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
     if (!w->value[i]) return DYNC_ERR_MEMORY;
     for (int k = 0; k < n->nout; k++) {
         const dync__info *info = &n->info[k];
-        int kind = n->kind == DYNC__N_PLACEHOLDER ? DYNC__SLOT_INPUT : leaves ? DYNC__SLOT_OUTPUT : DYNC__SLOT_TEMP;
-        int slot = dync__pb_slot(&w->pb, kind, info->dtype, kind == DYNC__SLOT_INPUT ? -1 : dync__layout_span(&info->lay), n->name);
+        int kind = n->kind == DYNC__N_PLACEHOLDER ? DYNC__SLOT_INPUT
+                   : leaves                       ? DYNC__SLOT_OUTPUT
+                                                  : DYNC__SLOT_TEMP;
+        int slot = dync__pb_slot(&w->pb, kind, info->dtype,
+                                 kind == DYNC__SLOT_INPUT ? -1 : dync__layout_span(&info->lay),
+                                 n->name);
         if (slot < 0) return DYNC_ERR_MEMORY;
-        w->value[i][k] = (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
+        w->value[i][k] =
+            (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
         w->value[i][k].lay.offset -= w->bias[i];
-        if ((info->device & 0xff) != DYNC_CPU && ((info->device & 0xff) == DYNC_META || !dync__device_hook))
-            return dync__fail(DYNC_ERR_DEVICE, "inductor: no code generation for the device of %s (%s)", n->name,
+        if ((info->device & 0xff) != DYNC_CPU &&
+            ((info->device & 0xff) == DYNC_META || !dync__device_hook))
+            return dync__fail(DYNC_ERR_DEVICE,
+                              "inductor: no code generation for the device of %s (%s)", n->name,
                               (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
         w->pb.slot.at[slot].host = info->device == DYNC_CPU && w->pb.device != DYNC_CPU;
     }
@@ -177,8 +207,9 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.origin = c.row->name;
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
-    if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
-    if (w->joined[n->index] >= 0) return DYNC_OK;                /* its reader reads the parts */
+    if (c.row->flags & DYNC__OP_OPAQUE)
+        return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
+    if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
@@ -188,14 +219,23 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
     for (int i = 0; i < w->g->node.n; i++) {
         dync__node *n = w->g->node.at[i];
         bool leaves = w->leaves[i];
-        for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)     /* outputs of several leave through their getitem nodes */
-            if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM && w->g->node.at[k]->args[0].as.node == n) leaves = true;
-        if (n->kind == DYNC__N_PLACEHOLDER) DYNC__TRY(dync__lower_slots(w, n, false));
-        else if (n->kind == DYNC__N_OUTPUT) break;
-        else if (n->op == DYNC__NODE_GETITEM) DYNC__TRY(dync__lower_getitem(w, n));
-        else if (n->op < 0) return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
-        else if (dync__node_is_view(n)) DYNC__TRY(dync__lower_view(w, n));
-        else DYNC__TRY(dync__lower_call(w, n, leaves));
+        for (int k = i + 1; n->nout > 1 && k < w->g->node.n;
+             k++) /* outputs of several leave through their getitem nodes */
+            if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM &&
+                w->g->node.at[k]->args[0].as.node == n)
+                leaves = true;
+        if (n->kind == DYNC__N_PLACEHOLDER)
+            DYNC__TRY(dync__lower_slots(w, n, false));
+        else if (n->kind == DYNC__N_OUTPUT)
+            break;
+        else if (n->op == DYNC__NODE_GETITEM)
+            DYNC__TRY(dync__lower_getitem(w, n));
+        else if (n->op < 0)
+            return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
+        else if (dync__node_is_view(n))
+            DYNC__TRY(dync__lower_view(w, n));
+        else
+            DYNC__TRY(dync__lower_call(w, n, leaves));
         DYNC__TRY(dync__lower_write_over(w, i));
     }
     return DYNC_OK;
@@ -210,19 +250,25 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->n_storages = w->pb.n_outputs;
     l->device = w->pb.device;
     l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
-    l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
+    l->storage_bytes =
+        dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
     l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
     if (!l->out || !l->storage_bytes || !l->owner) return DYNC_ERR_MEMORY;
     memset(l->owner, -1, (size_t)l->n_storages * sizeof *l->owner);
     for (int i = 0; i < w->pb.slot.n; i++) {
         const dync__slot *s = &w->pb.slot.at[i];
-        if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
+        if (s->kind == DYNC__SLOT_OUTPUT)
+            l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
     }
     for (int i = 0; i < l->n_out; i++) {
         const dync__node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
-        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = (uint16_t)n->info[0].device, .lay = v->lay};
+        l->out[i] = (dync__lowered_out){.input = -1,
+                                        .output = -2,
+                                        .dtype = v->dtype,
+                                        .device = (uint16_t)n->info[0].device,
+                                        .lay = v->lay};
         if ((used && !used[i]) || w->over_after[i] >= 0) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
@@ -237,7 +283,8 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
 }
 
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out)
+static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used,
+                                     const dync__options *options, dync__lowered *out)
 {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
@@ -266,13 +313,17 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const boo
     return status;
 }
 
-DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out)
+DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
+                                          const dync__options *options, dync__lowered *out)
 {
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = options->no_fuse || options->opt_level == 0,
-                                  .autotune = options->autotune.on ? options->autotune.path : NULL, .threads = options->threads};
+        dync__plan_options opt = {.name = g->name,
+                                  .fast_math = w.pb.fast_math,
+                                  .no_fuse = options->no_fuse || options->opt_level == 0,
+                                  .autotune = options->autotune.on ? options->autotune.path : NULL,
+                                  .threads = options->threads};
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -281,7 +332,8 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used, cons
     return status;
 }
 
-DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
+DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb,
+                                          dync__lowered *out)
 {
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;

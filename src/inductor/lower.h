@@ -4,22 +4,29 @@
 #include "inductor.h"
 
 enum { DYNC__PARTS_MOST = 8 };
-/* A pointwise operator that is computed part by part along a dim of its result: part i is [cut[i], cut[i + 1]). */
-typedef struct dync__parts { int dim, n; int64_t cut[DYNC__PARTS_MOST + 1]; } dync__parts;
+/* A pointwise operator that is computed part by part along a dim of its result: part i is [cut[i],
+ * cut[i + 1]). */
+typedef struct dync__parts {
+    int dim, n;
+    int64_t cut[DYNC__PARTS_MOST + 1];
+} dync__parts;
 
 typedef struct dync__lowerer {
     dync__graph *g;
-    dync__arena arena;                   /* scratch: operands, kernels before fusion */
+    dync__arena arena; /* scratch: operands, kernels before fusion */
     dync__pb pb;
-    dync__operand **value;               /* operands of each node's outputs, by node index */
-    dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
-    int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
-    int *base;                           /* node whose slot a node lies on (itself where it is no view) */
-    dync__parts **parts;                 /* of each node; NULL: it is computed whole */
-    int *joined;                         /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
-    bool *leaves;                        /* base nodes whose slot must be an output of the plan */
-    int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
-    int *over_first, *over_next;         /* those of a node: output + 1, 0 ends */
+    dync__operand **value; /* operands of each node's outputs, by node index */
+    dync__tensor **fake;   /* first output of each node as a fake, for infer and expr */
+    int64_t
+        *bias; /* where the slot of a node's base begins: inputs are bound at their first element */
+    int *base; /* node whose slot a node lies on (itself where it is no view) */
+    dync__parts **parts; /* of each node; NULL: it is computed whole */
+    int *joined;  /* concatenation: the node that reads what it puts together, in its place; -1: it
+                     is made */
+    bool *leaves; /* base nodes whose slot must be an output of the plan */
+    int *over_after; /* node after which output i is written over the input it is the new value of;
+                        -1: it is not */
+    int *over_first, *over_next; /* those of a node: output + 1, 0 ends */
 } dync__lowerer;
 
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */

@@ -1,10 +1,12 @@
-/* inductor/opaque.c: a call that nobody may look into (an operator of the user's, trace_wrapped) as a kernel call of the plan: its body runs
- * on tensors over the plan's memory, what it returns is copied out. Before lower.c. */
+/* inductor/opaque.c: a call that nobody may look into (an operator of the user's, trace_wrapped) as
+ * a kernel call of the plan: its body runs on tensors over the plan's memory, what it returns is
+ * copied out. Before lower.c. */
 #include "../dync.in.h"
 #include "inductor.h"
 
 /* The node's arguments with real tensors in place of nodes, in order. */
-static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg *in, dync__arg *out, dync__tensor **t)
+static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg *in, dync__arg *out,
+                                     dync__tensor **t)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -18,7 +20,8 @@ static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg 
     return DYNC_OK;
 }
 
-static dync_status dync__opaque_copy_out(const dync__node *n, int i, dync__tensor *to, dync__tensor *from)
+static dync_status dync__opaque_copy_out(const dync__node *n, int i, dync__tensor *to,
+                                         dync__tensor *from)
 {
     bool same = to->dtype == from->dtype && to->lay.ndim == from->lay.ndim &&
                 memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) == 0;
@@ -26,8 +29,9 @@ static dync_status dync__opaque_copy_out(const dync__node *n, int i, dync__tenso
         dync__str got = {0}, want = {0};
         dync__tensor_brief(&got, from);
         dync__tensor_brief(&want, to);
-        dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: output %d is %s, but its meta function says %s", n->target, i, dync__str_get(&got),
-                                        dync__str_get(&want));
+        dync_status status = dync__fail(DYNC_ERR_VALUE,
+                                        "%s: output %d is %s, but its meta function says %s",
+                                        n->target, i, dync__str_get(&got), dync__str_get(&want));
         dync__str_free(&got);
         dync__str_free(&want);
         return status;
@@ -43,7 +47,8 @@ static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__arena arena = {0};
-    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args, .at = n->at};
+    dync__opcall c = {
+        .row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args, .at = n->at};
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
     dync_status status = dync__opaque_args(&arena, n->nargs, n->args, args, t);
@@ -75,12 +80,14 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 }
 
 /* The node outlives the plan: whoever runs the plan holds the graph. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
+                                        const dync__operand *in, const dync__operand *out)
 {
     static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected at most %d tensors in a compiled graph, got %d", n->target, (int)DYNC__KCALL_OPERANDS,
-                          n_in + n->nout);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
+                          (int)DYNC__KCALL_OPERANDS, n_in + n->nout);
     dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
     if (!k) return DYNC_ERR_MEMORY;
     k->row = &row;

@@ -1,14 +1,18 @@
-/* inductor/parts.c: concatenations that only a pointwise operator reads are not made: the operator is computed part by part, each straight
- * from what is put together. Several concatenations along one dim meet part by part of the union of their cuts: roll(u, 1) + roll(u, -1)
- * is three parts. Operands that are no such concatenations are sliced. After lower.h, before lower.c. */
+/* inductor/parts.c: concatenations that only a pointwise operator reads are not made: the operator
+ * is computed part by part, each straight from what is put together. Several concatenations along
+ * one dim meet part by part of the union of their cuts: roll(u, 1) + roll(u, -1) is three parts.
+ * Operands that are no such concatenations are sliced. After lower.h, before lower.c. */
 #include "../dync.in.h"
 #include "lower.h"
 
-/* Computed element by element from tensors that are arguments of their own, so that a slice of the result needs slices of those alone. */
+/* Computed element by element from tensors that are arguments of their own, so that a slice of the
+ * result needs slices of those alone. */
 static bool dync__parts_can(const dync__node *n)
 {
     const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
-    if (!row || row->cls != DYNC__POINTWISE || row->lower || row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE) || n->nout != 1) return false;
+    if (!row || row->cls != DYNC__POINTWISE || row->lower ||
+        row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE) || n->nout != 1)
+        return false;
     for (int a = 0; a < n->nargs; a++)
         if (n->args[a].kind == DYNC__A_LIST) return false;
     return true;
@@ -18,13 +22,15 @@ static bool dync__parts_can(const dync__node *n)
 static bool dync__parts_joins(const dync__node *cat, const dync__node *n)
 {
     int uses = 0;
-    for (int a = 0; a < n->nargs; a++) uses += n->args[a].kind == DYNC__A_NODE && n->args[a].as.node == cat;
+    for (int a = 0; a < n->nargs; a++)
+        uses += n->args[a].kind == DYNC__A_NODE && n->args[a].as.node == cat;
     if (cat->op != DYNC__OP_cat || cat->n_users != uses) return false;
     for (int i = 0; i < cat->args[0].n; i++) {
         const dync__arg *part = &cat->args[0].as.list[i];
         if (part->kind != DYNC__A_NODE) return false;
         const dync__info *info = &part->as.node->info[0];
-        if (info->dtype != cat->info[0].dtype || info->lay.ndim != cat->info[0].lay.ndim) return false;
+        if (info->dtype != cat->info[0].dtype || info->lay.ndim != cat->info[0].lay.ndim)
+            return false;
     }
     return true;
 }
@@ -40,17 +46,21 @@ static bool dync__parts_cut(dync__parts *p, int64_t at)
     return true;
 }
 
-/* The cuts of cat join those in p. False: it lies along another dim of the result, is broadcast along its own, or cuts too often. */
+/* The cuts of cat join those in p. False: it lies along another dim of the result, is broadcast
+ * along its own, or cuts too often. */
 static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__layout *result)
 {
     const dync__layout *all = &cat->info[0].lay;
-    int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)), of_result = dim + result->ndim - all->ndim;
+    int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)),
+        of_result = dim + result->ndim - all->ndim;
     dync__parts more = *p;
-    if (all->shape[dim] != result->shape[of_result] || (p->dim >= 0 && p->dim != of_result)) return false;
+    if (all->shape[dim] != result->shape[of_result] || (p->dim >= 0 && p->dim != of_result))
+        return false;
     more.dim = of_result;
     int64_t end = 0;
     for (int i = 0; i < cat->args[0].n; i++)
-        if (!dync__parts_cut(&more, end += cat->args[0].as.list[i].as.node->info[0].lay.shape[dim])) return false;
+        if (!dync__parts_cut(&more, end += cat->args[0].as.list[i].as.node->info[0].lay.shape[dim]))
+            return false;
     *p = more;
     return true;
 }
@@ -63,10 +73,14 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
         const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
-        if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE || dync__op_info(n->op)->flags & DYNC__OP_OPAQUE)) written = i;
+        if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE ||
+                           dync__op_info(n->op)->flags & DYNC__OP_OPAQUE))
+            written = i;
         for (int a = 0; a < n->nargs && dync__parts_can(n); a++) {
             const dync__node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
-            if (cat && cat->index > written && dync__parts_joins(cat, n) && dync__parts_add(&found, cat, &n->info[0].lay)) w->joined[cat->index] = i;
+            if (cat && cat->index > written && dync__parts_joins(cat, n) &&
+                dync__parts_add(&found, cat, &n->info[0].lay))
+                w->joined[cat->index] = i;
         }
         if (found.dim < 0) continue;
         w->parts[i] = dync__arena_copy(&w->arena, &found, sizeof found);
@@ -76,13 +90,15 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
 }
 
 /* The operand of n that comes from x, for the part [start, start + length) of the result. */
-static dync__operand dync__parts_operand(const dync__lowerer *w, const dync__node *n, const dync__node *x, int64_t start, int64_t length)
+static dync__operand dync__parts_operand(const dync__lowerer *w, const dync__node *n,
+                                         const dync__node *x, int64_t start, int64_t length)
 {
     int from_end = n->info[0].lay.ndim - w->parts[n->index]->dim;
     if (w->joined[x->index] == n->index) {
         const dync__arg *part = x->args[0].as.list;
         int dim = x->info[0].lay.ndim - from_end;
-        for (; start >= part->as.node->info[0].lay.shape[dim]; part++) start -= part->as.node->info[0].lay.shape[dim];
+        for (; start >= part->as.node->info[0].lay.shape[dim]; part++)
+            start -= part->as.node->info[0].lay.shape[dim];
         x = part->as.node;
     }
     dync__operand o = w->value[x->index][0];
@@ -101,7 +117,8 @@ DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, 
         int64_t start = p->cut[i], length = p->cut[i + 1] - start;
         int n_in = 0;
         for (int a = 0; a < n->nargs; a++)
-            if (n->args[a].kind == DYNC__A_NODE) in[n_in++] = dync__parts_operand(w, n, n->args[a].as.node, start, length);
+            if (n->args[a].kind == DYNC__A_NODE)
+                in[n_in++] = dync__parts_operand(w, n, n->args[a].as.node, start, length);
         out.lay.shape[p->dim] = length;
         out.lay.offset += start * out.lay.stride[p->dim];
         DYNC__TRY(dync__op_lower(&w->pb, c, in, n_in, &out));

@@ -1,39 +1,60 @@
-/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After operand.h; used by conv.c and pooling.c. */
+/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After
+ * operand.h; used by conv.c and pooling.c. */
 #ifndef DYNC__CONV_JIT_H
 #define DYNC__CONV_JIT_H
 #include "operand.h"
 #include "../codegen/x86_conv.h"
 
-/* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
-typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE, DYNC__CJ_WHERE } dync__cj_what;
-typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, winograd /* 0, 2, 4: places of a side of a tile */; } dync__cj_shape;
+/* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what
+ * comes out and y what goes in. */
+typedef enum {
+    DYNC__CJ_FORWARD,
+    DYNC__CJ_INPUT,
+    DYNC__CJ_WEIGHT,
+    DYNC__CJ_MAX,
+    DYNC__CJ_AVERAGE,
+    DYNC__CJ_WHERE
+} dync__cj_what;
+typedef struct dync__cj_shape {
+    int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups,
+        winograd /* 0, 2, 4: places of a side of a tile */;
+} dync__cj_shape;
 typedef struct dync__cj dync__cj;
-/* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
- * are `step` apart from channel to channel of after's own operands. */
+/* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple
+ * of it. after: on accumulators; its loads are `step` apart from channel to channel of after's own
+ * operands. */
 typedef struct dync__cj_after {
     int n, n_operands;
-    dync__cpost post[DYNC__CT_POST];         /* source: number among after's operands */
+    dync__cpost post[DYNC__CT_POST]; /* source: number among after's operands */
     int64_t step[DYNC__CT_SOURCES];
 } dync__cj_after;
-typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
-DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
+typedef struct dync__cj_form {
+    bool in_blocks, out_blocks;
+    const dync__cj_after *after;
+} dync__cj_form;
+DYNC__FN int dync__cj_lanes(void); /* V; 0: there are no blocks */
 typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
-/* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
+/* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same
+ * and unwritten. */
 typedef struct dync__cj_data {
     const float *in, *weight, *bias, *after[DYNC__CT_SOURCES];
     float *out;
     const dync__tensor *owner;
     int64_t *index;
-    dync__done_fn done;      /* told of rows of places of the result, in order of memory, as they are final; or NULL */
+    dync__done_fn done; /* told of rows of places of the result, in order of memory, as they are
+                           final; or NULL */
     void *user;
 } dync__cj_data;
-/* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result, `high` rows each, from number `line` on. */
-DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows);
+/* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result,
+ * `high` rows each, from number `line` on. */
+DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line,
+                               int64_t lines, int64_t row, int64_t rows);
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
-DYNC__FN size_t dync__cj_bytes(const dync__cj *);         /* that a run takes */
-/* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
- * MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the greatest element's place in its plane. */
+DYNC__FN size_t dync__cj_bytes(const dync__cj *); /* that a run takes */
+/* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT
+ * in x, weight: gy, out gw; MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the
+ * greatest element's place in its plane. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif

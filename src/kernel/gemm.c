@@ -1,59 +1,71 @@
-/* kernel/gemm.c: C[m,n] = (D +) A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c stand on it; under it the forms of
- * codegen/gemm_code.h.
+/* kernel/gemm.c: C[m,n] = (D +) A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c
+ * stand on it; under it the forms of codegen/gemm_code.h.
  *
  *   dots    few rows, both operands dense along k: inner products
  *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
  *   direct  A and B where they lie, all of k at once
- *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's rows, KC of k at a time
- * The path is chosen from the whole product; threads then take ranges of rows or columns. An element's sum runs over k in one order, so
- * tiles, threads and packed operands do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not
- * 4 x 14 + 8. */
+ *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's
+ * rows, KC of k at a time The path is chosen from the whole product; threads then take ranges of
+ * rows or columns. An element's sum runs over k in one order, so tiles, threads and packed operands
+ * do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14
+ * + 8. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
-       DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
+enum {
+    DYNC__GEMM_KC = 256,
+    DYNC__GEMM_MC = 168,
+    DYNC__GEMM_NC = 2048,
+    DYNC__GEMM_FEW_LINES = 8,
+    DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
+    DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */,
+    DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */
+};
 #if defined(DYNC_SMALL)
-enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
+enum { DYNC__GEMM_STACK = 512 }; /* panels up to which no memory is asked for */
 #else
 enum { DYNC__GEMM_STACK = 16384 };
 #endif
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_, int64_t lines, int64_t line_step, int64_t k,
-                                    int64_t k_step)
+DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_,
+                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step)
 {
     char *to = to_;
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
-    if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
+    if (type > DYNC__GT_F64) type = DYNC__GT_F32; /* pairs and fours move as words */
     if (k_step == bytes && line_step != bytes) {
         dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
         return;
     }
     while (line_step == bytes && lines > 0 && k > 0) {
         int64_t n = DYNC__MIN(lines, 2 * lanes);
-        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};
+        dync__gt_args x = {
+            .a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};
         dync__gt_do(DYNC__GT_COPY, type, 0, 1, (int)n, &x);
         to += n * bytes;
         from += n * line_step;
         lines -= n;
     }
     for (int64_t p = 0; p < k; p++)
-        for (int64_t l = 0; l < lines; l++) memcpy(to + p * to_step + l * bytes, from + l * line_step + p * k_step, (size_t)bytes);
+        for (int64_t l = 0; l < lines; l++)
+            memcpy(to + p * to_step + l * bytes, from + l * line_step + p * k_step, (size_t)bytes);
 }
 
 static int64_t dync__gemm_panel(int type) { return 2 * (int64_t)dync__gt_lanes(type, 0); }
 
 /* Lines [0, k) and n columns of b in panels behind each other. */
-static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k, int64_t b_row, int64_t b_col)
+static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k,
+                                   int64_t b_row, int64_t b_col)
 {
     int64_t bytes = dync__gt_bytes(type), nr = dync__gemm_panel(type);
     for (int64_t j = 0; j < n; j += nr, to += nr * k * bytes)
-        dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j), b_col * bytes, k, b_row * bytes);
+        dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j),
+                              b_col * bytes, k, b_row * bytes);
 }
 
 DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
@@ -62,25 +74,34 @@ DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t
     return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
 }
 
-DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to)
+DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
+                                int64_t b_col, void *to)
 {
     for (int64_t p = 0; p < k; p += DYNC__GEMM_KC)
-        dync__gemm_pack_panels(type, (char *)to + dync__gemm_packed_bytes(type, n, p), (const char *)b + p * b_row * dync__gt_bytes(type), n,
+        dync__gemm_pack_panels(type, (char *)to + dync__gemm_packed_bytes(type, n, p),
+                               (const char *)b + p * b_row * dync__gt_bytes(type), n,
                                DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* fix: tiles are written down instead of run. */
-typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
+typedef struct dync__gemm_tile {
+    int type, flags, lanes, columns, rows;
+    dync__gemm_fixed *fix;
+} dync__gemm_tile;
 enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 1 << 19 };
 struct dync__gemm_fixed {
     uint32_t epoch;
-    int n;                             /* more than there is room for: none */
+    int n; /* more than there is room for: none */
     int type;
-    int64_t packs, lines, line;        /* b lies along k, so many steps of so many lines: into dense rows first */
+    int64_t packs, lines,
+        line; /* b lies along k, so many steps of so many lines: into dense rows first */
     /* a, b, c, d as distances from dync__gemm_origin */
-    struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];
+    struct {
+        dync__gt_fn fn;
+        dync__gt_args x;
+    } tile[DYNC__GEMM_FIXED];
 };
 static char dync__gemm_origin[1];
 
@@ -92,7 +113,8 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     t.lanes = dync__gt_lanes(type, t.flags);
     int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
     t.rows = (int)DYNC__MIN(m, 14);
-    while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) vectors--;
+    while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes))
+        vectors--;
     while (!dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) t.rows--;
     t.columns = vectors * t.lanes;
     return t;
@@ -105,7 +127,9 @@ static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync_
         dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
         return;
     }
-    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x) : NULL;
+    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED
+                         ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x)
+                         : NULL;
     if (fn) {
         f->tile[f->n].fn = fn;
         f->tile[f->n].x = *x;
@@ -113,10 +137,13 @@ static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync_
     f->n += fn ? 1 : DYNC__GEMM_FIXED + 1;
 }
 
-/* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to the next's. */
-static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x, int64_t b_next)
+/* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to
+ * the next's. */
+static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x,
+                           int64_t b_next)
 {
-    int64_t blocks = n / t->columns, rest = n % t->columns, done = blocks * t->columns * dync__gt_bytes(t->type);
+    int64_t blocks = n / t->columns, rest = n % t->columns,
+            done = blocks * t->columns * dync__gt_bytes(t->type);
     dync__gt_args y = *x;
     if (blocks) {
         y.blocks = blocks;
@@ -133,27 +160,41 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
 }
 
 /* Where share i of m in `parts` even ones begins. */
-DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i) { return m / parts * i + DYNC__MIN(i, m % parts); }
+DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
+{
+    return m / parts * i + DYNC__MIN(i, m % parts);
+}
 
 /* Tiles can read a where it lies; not many lines of it that share sets of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
 {
-    return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 || g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
+    return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 ||
+                                               g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
 }
 
 /* How d comes to the tiles of steps from p on. */
-static int dync__gemm_adds(const dync__gemm *g, int64_t p) { return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD; }
-
-/* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
-static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel, dync__gemm_fixed *fix)
+static int dync__gemm_adds(const dync__gemm *g, int64_t p)
 {
-    int64_t bytes = dync__gt_bytes(g->type), wide = dync__gt_b_bytes(g->type), d_row = p ? g->c_row : g->d_row;
+    return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
+}
+
+/* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
+ * where they lie, too. */
+static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel,
+                              dync__gemm_fixed *fix)
+{
+    int64_t bytes = dync__gt_bytes(g->type), wide = dync__gt_b_bytes(g->type),
+            d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
-    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
+    dync__gemm_tile t = dync__gemm_tile_for(
+        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
     t.fix = fix;
-    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * wide, .c_step = g->c_row * bytes,
+    dync__gt_args x = {.k = k,
+                       .a_step = (rows ? g->a_row : g->a_col) * bytes,
+                       .b_step = g->b_row * wide,
+                       .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
     for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
@@ -161,13 +202,15 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
         if (panel) {
             x.a_step = (end - row) * bytes;
-            dync__gemm_pack_lines(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k, g->a_col * bytes);
+            dync__gemm_pack_lines(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k,
+                                  g->a_col * bytes);
             x.a = panel;
         }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
-        if (g->done && p + k == g->k && (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
+        if (g->done && p + k == g->k &&
+            (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
             g->done(g->user, told, end);
             told = end;
         }
@@ -182,7 +225,11 @@ static void dync__gemm_dots(const dync__gemm *g)
     for (int64_t i = 0, rows; i < g->m; i += rows) {
         rows = DYNC__MIN(most, g->m - i);
         for (int64_t j = 0, lines; j < g->n; j += lines) {
-            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * dync__gt_b_bytes(g->type), .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
+            dync__gt_args x = {.k = g->k,
+                               .a_step = g->a_row * bytes,
+                               .b_step = g->b_col * dync__gt_b_bytes(g->type),
+                               .c_step = g->c_row * bytes,
+                               .d_step = g->c_col * bytes};
             x.a = g->a + i * x.a_step;
             x.b = g->b + j * x.b_step;
             x.c = g->c + i * x.c_step + j * x.d_step;
@@ -197,16 +244,21 @@ static void dync__gemm_dots(const dync__gemm *g)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b.
- * a NULL: where it lies. */
-typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
+/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col
+ * + columns), packed at b. a NULL: where it lies. */
+typedef struct dync__gemm_block {
+    int64_t row, rows, parts, col, columns, p, k;
+    char *a;
+    const char *b;
+} dync__gemm_block;
 
 DYNC__RARE static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
         end = dync__gemm_share(s->rows, s->parts, i + 1);
-        dync__gemm_pack_lines(g->type, s->a + from * s->k * bytes, (end - from) * bytes, g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
+        dync__gemm_pack_lines(g->type, s->a + from * s->k * bytes, (end - from) * bytes,
+                              g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
                               end - from, g->a_row * bytes, s->k, g->a_col * bytes);
     }
 }
@@ -217,16 +269,24 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
     const char *d = s->p ? g->c : g->d;
     bool in_rows = !s->a && g->a_col == 1;
-    dync__gemm_tile t = {.type = g->type, .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
-    dync__gt_args x = {.k = s->k, .b_step = nr * bytes, .c_step = g->c_row * bytes, .d_step = (s->p ? g->c_row : g->d_row) * bytes};
+    dync__gemm_tile t = {.type = g->type,
+                         .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0),
+                         .columns = (int)nr};
+    dync__gt_args x = {.k = s->k,
+                       .b_step = nr * bytes,
+                       .c_step = g->c_row * bytes,
+                       .d_step = (s->p ? g->c_row : g->d_row) * bytes};
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
         for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
             end = dync__gemm_share(s->rows, s->parts, i + 1);
-            x.a = s->a ? s->a + from * s->k * bytes : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
+            x.a = s->a ? s->a + from * s->k * bytes
+                       : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
             x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step + (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes) : NULL;
+            x.d = d ? d + (s->row + from) * x.d_step +
+                          (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes)
+                    : NULL;
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
     }
@@ -236,11 +296,16 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
 DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
-    int64_t bytes = dync__gt_bytes(g->type), most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
-    int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC, kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
+    int64_t bytes = dync__gt_bytes(g->type),
+            most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
+    int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC,
+            kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
     bool in_place = dync__gemm_a_lies(g) && g->m <= DYNC__GEMM_FEW;
     int64_t a_bytes = in_place ? 0 : ((g->m + blocks - 1) / blocks * kc * bytes + 63) / 64 * 64;
-    size_t total = (size_t)(a_bytes + (g->packed ? 0 : dync__gemm_packed_bytes(g->type, DYNC__MIN(g->n, DYNC__GEMM_NC), kc)));
+    size_t total =
+        (size_t)(a_bytes + (g->packed ? 0
+                                      : dync__gemm_packed_bytes(
+                                            g->type, DYNC__MIN(g->n, DYNC__GEMM_NC), kc)));
     char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
     if (!memory) return false;
     dync__gemm_block s = {.a = in_place ? NULL : memory};
@@ -248,15 +313,21 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
         s.columns = DYNC__MIN(DYNC__GEMM_NC, g->n - s.col);
         for (s.p = 0; s.p < g->k; s.p += s.k) {
             s.k = DYNC__MIN(DYNC__GEMM_KC, g->k - s.p);
-            s.b = g->packed ? g->packed + dync__gemm_packed_bytes(g->type, g->n, s.p) + s.col * s.k * bytes : memory + a_bytes;
-            if (!g->packed) dync__gemm_pack_panels(g->type, memory + a_bytes, g->b + (s.p * g->b_row + s.col * g->b_col) * bytes, s.columns, s.k, g->b_row, g->b_col);
+            s.b = g->packed ? g->packed + dync__gemm_packed_bytes(g->type, g->n, s.p) +
+                                  s.col * s.k * bytes
+                            : memory + a_bytes;
+            if (!g->packed)
+                dync__gemm_pack_panels(g->type, memory + a_bytes,
+                                       g->b + (s.p * g->b_row + s.col * g->b_col) * bytes,
+                                       s.columns, s.k, g->b_row, g->b_col);
             s.row = 0;
             for (int64_t i = 0; i < blocks; i++, s.row += s.rows) {
                 s.rows = dync__gemm_share(g->m, blocks, i + 1) - s.row;
                 s.parts = (s.rows + most - 1) / most;
                 dync__gemm_block_pack(g, &s);
                 dync__gemm_block_run(g, &s);
-                if (g->done && s.p + s.k == g->k && s.col + s.columns == g->n) g->done(g->user, s.row, s.row + s.rows);
+                if (g->done && s.p + s.k == g->k && s.col + s.columns == g->n)
+                    g->done(g->user, s.row, s.row + s.rows);
             }
         }
     }
@@ -269,16 +340,24 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
 {
-    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : g->bias ? 0 : 1, wide = dync__gt_b_bytes(g->type);
+    int64_t bytes = dync__gt_bytes(g->type),
+            d_col = g->d == g->c ? g->c_col
+                    : g->bias    ? 0
+                                 : 1,
+            wide = dync__gt_b_bytes(g->type);
     int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
-            double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype) : 0;
+            double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype)
+                              : 0;
             for (int64_t p = 0; p < g->k; p++)
-                sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * wide);
-            if (g->type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
-            else dync__store_f64(c, dtype, sum);
+                sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes,
+                                        g->b + (p * g->b_row + j * g->b_col) * wide);
+            if (g->type == DYNC__GT_U8)
+                dync__store_i64(c, dtype, (int64_t)sum);
+            else
+                dync__store_f64(c, dtype, sum);
         }
     if (g->done) g->done(g->user, 0, g->m);
 }
@@ -288,17 +367,21 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
-    if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
+    if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 &&
+        (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
-        if (g->m <= 8 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
-        if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
+        if (g->m <= 8 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20)
+            return DYNC__GEMM_LINES;
+        if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR)
+            return DYNC__GEMM_DIRECT;
     }
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
 }
 
-DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col)
+DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
+                                      int64_t b_col)
 {
     if (n <= 1 || (b_col != 1 && b_row == 1 && m <= 3)) return false;
     return b_col != 1 || (m > DYNC__GEMM_FEW && k * n * dync__gt_bytes(type) > DYNC__GEMM_NEAR);
@@ -311,7 +394,8 @@ static void dync__gemm_follow(const dync__gemm *g)
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES)
+            dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
         return;
     case DYNC__GEMM_DIRECT:
         panel = dync__gemm_a_lies(g) ? NULL : dync__alloc_data(bytes);
@@ -321,12 +405,15 @@ static void dync__gemm_follow(const dync__gemm *g)
         return;
     case DYNC__GEMM_BLOCKS:
         if (dync__gemm_blocks(g)) return;
-        dync_clear_error();             /* nothing is lost but speed */
+        dync_clear_error(); /* nothing is lost but speed */
     }
     dync__gemm_plain(g);
 }
 
-typedef struct dync__gemm_split { const dync__gemm *g; bool rows; } dync__gemm_split;
+typedef struct dync__gemm_split {
+    const dync__gemm *g;
+    bool rows;
+} dync__gemm_split;
 
 DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end)
 {
@@ -341,8 +428,10 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     const dync__gemm_split *s = user;
     dync__gemm g = *s->g;
     const dync__gemm *both[2] = {s->g, &g};
-    int64_t unit = s->rows ? 14 : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n, units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
-    int64_t begin = DYNC__MIN(units * part / n_parts * unit, all), end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
+    int64_t unit = s->rows ? 14 : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
+            units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
+    int64_t begin = DYNC__MIN(units * part / n_parts * unit, all),
+            end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
     if (begin >= end) return;
     g.c += begin * (s->rows ? g.c_row : g.c_col) * bytes;
     if (s->rows) {
@@ -374,8 +463,10 @@ static void dync__gemm_start(dync__gemm *g)
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
-            if (g->d) memcpy(c, g->d + (i * g->d_row + (g->bias ? 0 : j)) * bytes, (size_t)bytes);
-            else memset(c, 0, (size_t)bytes);
+            if (g->d)
+                memcpy(c, g->d + (i * g->d_row + (g->bias ? 0 : j)) * bytes, (size_t)bytes);
+            else
+                memset(c, 0, (size_t)bytes);
         }
     g->d = g->c;
     g->d_row = g->c_row;
@@ -385,7 +476,8 @@ static void dync__gemm_start(dync__gemm *g)
 /* Columns of c apart: in dense memory first. False: there is none. */
 DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g)
 {
-    int64_t bytes = dync__gt_bytes(g->type), shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+    int64_t bytes = dync__gt_bytes(g->type), shape[2] = {g->m, g->n}, dense[2] = {g->n, 1},
+            stride[2] = {g->c_row, g->c_col};
     int dtype = g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     size_t total = (size_t)(g->m * g->n * bytes);
     dync__gemm h = *g;
@@ -408,8 +500,10 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
 {
     if (g->m <= 0 || g->n <= 0) return false;
     if (g->k <= 0) return dync__gemm_start(g), false;
-    /* a column-major result is the row-major result of the transposed product; so is a single column */
-    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1 && g->type <= DYNC__GT_F64)) {
+    /* a column-major result is the row-major result of the transposed product; so is a single
+     * column */
+    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) ||
+        (g->n == 1 && g->m > 1 && g->type <= DYNC__GT_F64)) {
         const char *a = g->a;
         if (g->d && g->d != g->c) dync__gemm_start(g);
         g->a = g->b;
@@ -428,7 +522,9 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    int threads = (split.rows ? g->m : g->n) > 14 ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0))) : 1;
+    int threads = (split.rows ? g->m : g->n) > 14
+                      ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0)))
+                      : 1;
     if (threads > 1) {
         dync__pool_run(dync__gemm_part, &split, threads);
         return g->done && split.rows;
@@ -440,14 +536,23 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
 DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 {
     dync__gemm g = *given;
-    bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 && g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK && dync__gemm_path(&g) == DYNC__GEMM_BLOCKS;
+    bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 &&
+                                    g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK &&
+                                    dync__gemm_path(&g) == DYNC__GEMM_BLOCKS;
     int64_t line = g.b_col;
     if (packs) g.b_row = g.n, g.b_col = 1;
-    if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
-    if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
+    if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) ||
+        g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1)
+        return NULL;
+    if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g))
+        return NULL;
     dync__gemm_fixed *f = dync__calloc(sizeof *f);
     if (!f) return dync_clear_error(), NULL;
-    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(), .type = g.type, .packs = packs ? g.k : 0, .lines = g.n, .line = line};
+    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(),
+                            .type = g.type,
+                            .packs = packs ? g.k : 0,
+                            .lines = g.n,
+                            .line = line};
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
     g.done = NULL;
@@ -457,13 +562,15 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
     return NULL;
 }
 
-DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c, const char *d)
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c,
+                                   const char *d)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     if (f->epoch != dync__gt_epoch()) return false;
     if (f->packs) {
         int64_t bytes = dync__gt_bytes(f->type);
-        dync__gemm_pack_lines(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes, f->packs, bytes);
+        dync__gemm_pack_lines(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes,
+                              f->packs, bytes);
         b = stack;
     }
     for (int i = 0; i < f->n; i++) {
@@ -482,26 +589,61 @@ DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
     if (f) dync__free(f, sizeof *f);
 }
 
-#define DYNC__GEMM_OF(T, name, of)                                                                   \
-    DYNC__FN void name(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t b_col, T *c, \
-                       int64_t c_row, int64_t c_col, bool accumulate)                                \
-    {                                                                                                \
-        dync__gemm_run(&(dync__gemm){.type = of, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL, \
-                                     .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row}); \
+#define DYNC__GEMM_OF(T, name, of)                                                                \
+    DYNC__FN void name(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, int64_t a_col, \
+                       const T *b, int64_t b_row, int64_t b_col, T *c, int64_t c_row,             \
+                       int64_t c_col, bool accumulate)                                            \
+    {                                                                                             \
+        dync__gemm_run(&(dync__gemm){.type = of,                                                  \
+                                     .m = m,                                                      \
+                                     .n = n,                                                      \
+                                     .k = k,                                                      \
+                                     .a = (const char *)a,                                        \
+                                     .b = (const char *)b,                                        \
+                                     .d = accumulate ? (const char *)c : NULL,                    \
+                                     .c = (char *)c,                                              \
+                                     .a_row = a_row,                                              \
+                                     .a_col = a_col,                                              \
+                                     .b_row = b_row,                                              \
+                                     .b_col = b_col,                                              \
+                                     .c_row = c_row,                                              \
+                                     .c_col = c_col,                                              \
+                                     .d_row = c_row});                                            \
     }
 DYNC__GEMM_OF(float, dync__gemm_f32, DYNC__GT_F32)
 DYNC__GEMM_OF(double, dync__gemm_f64, DYNC__GT_F64)
 
-DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
+DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b,
+                                   int64_t b_row, void *c)
 {
-    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = n, .k = k, .a = a, .b = b, .d = c, .c = c, .a_col = 1, .b_row = b_row,
-                    .b_col = 1, .c_col = 1};
+    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32,
+                    .m = 1,
+                    .n = n,
+                    .k = k,
+                    .a = a,
+                    .b = b,
+                    .d = c,
+                    .c = c,
+                    .a_col = 1,
+                    .b_row = b_row,
+                    .b_col = 1,
+                    .c_col = 1};
     if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL, NULL);
 }
 
-DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)
+DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b,
+                                  int64_t b_col, void *out)
 {
-    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = count, .k = n, .a = a, .b = b, .c = out, .a_col = 1, .b_row = 1,
-                    .b_col = b_col, .c_col = 1};
+    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32,
+                    .m = 1,
+                    .n = count,
+                    .k = n,
+                    .a = a,
+                    .b = b,
+                    .c = out,
+                    .a_col = 1,
+                    .b_row = 1,
+                    .b_col = b_col,
+                    .c_col = 1};
     dync__gemm_dots(&g);
 }

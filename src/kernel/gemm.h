@@ -4,32 +4,39 @@
 #include "kernel.h"
 #include "../codegen/gemm_code.h"
 
-/* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row 0: a bias. d's columns are dense.
- * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
- * dync__gemm_run returns whether it was told of every row (once) or of none. */
+/* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row
+ * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL. done: told of
+ * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
+ * of every row (once) or of none. */
 typedef struct dync__gemm {
-    int type;                          /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
+    int type; /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns
+                 are dense */
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
     char *c;
     int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
     void (*done)(void *user, int64_t begin, int64_t end);
     void *user;
-    bool bias;                         /* d: one element for each row, d_row apart */
-    uint8_t path;                      /* gemm.c's own */
+    bool bias;    /* d: one element for each row, d_row apart */
+    uint8_t path; /* gemm.c's own */
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
-/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
-/* A small product for once and all: what tiles run where; NULL: not small, or no machine code (never an error). run: false where the
- * code is gone (dync_shutdown); d as in g. */
+/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks
+ * of k. */
+/* A small product for once and all: what tiles run where; NULL: not small, or no machine code
+ * (never an error). run: false where the code is gone (dync_shutdown); d as in g. */
 typedef struct dync__gemm_fixed dync__gemm_fixed;
 DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
-DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c, const char *d);
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c,
+                                   const char *d);
 DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
-DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
+DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
+                                      int64_t b_col);
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
-DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to);
+DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
+                                int64_t b_col, void *to);
 /* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
-DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from,
+                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
 #endif

@@ -1,39 +1,45 @@
-/* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before: runtime/run.c; under it: gemm.c.
+/* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before:
+ * runtime/run.c; under it: gemm.c.
  *
- *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
- * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time (a, b, c in f32) and rounded
- * once; a few of them by a matrix of halves read it where it lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. i8 with sums in i32: bytes
- * of a are moved up to u8, which the machine wants, and 128 times b's sums along k are taken off again. Other integers, and these where there is no machine code, are multiplied plainly
- * and wrap. Many small products are shared among threads by index. */
+ *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
+ * first f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at
+ * a time (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it
+ * lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they
+ * only change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants,
+ * and 128 times b's sums along k are taken off again. Other integers, and these where there is no
+ * machine code, are multiplied plainly and wrap. Many small products are shared among threads by
+ * index. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
-
 
 enum { DYNC__MM_FEW = 8 };
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
     char *c;
-    int dtype, in_dtype, n_batch;      /* of c, of a and b; dims of the batch after merging into rows */
-    int type, group;                   /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
-    bool converted, sums;              /* by way of scratch; i8 with sums in i32 */
-    int few;                           /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
-    int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
+    int dtype, in_dtype, n_batch; /* of c, of a and b; dims of the batch after merging into rows */
+    int type,
+        group; /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    bool converted, sums; /* by way of scratch; i8 with sums in i32 */
+    int few; /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS],
+        c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
-    const char *d;                     /* f32 and f64: an addend, its columns dense */
+    const char *d; /* f32 and f64: an addend, its columns dense */
     const char *packed;
     int64_t d_row;
     float *scratch;
     void *const *data;
-    int32_t told;                      /* epilogues: products whose rows are all done */
+    int32_t told; /* epilogues: products whose rows are all done */
     dync_status status;
 } dync__mm;
 
 static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data)
 {
-    const dync__operand *a = &call->operand[0], *b = &call->operand[1], *c = &call->operand[call->n - 1];
+    const dync__operand *a = &call->operand[0], *b = &call->operand[1],
+                        *c = &call->operand[call->n - 1];
     int rank = c->lay.ndim;
     memset(g, 0, sizeof *g);
     g->call = call;
@@ -44,9 +50,12 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     g->dtype = c->dtype;
     g->in_dtype = a->dtype;
     g->sums = a->dtype == DYNC_I8 && c->dtype == DYNC_I32;
-    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : -1;
+    g->type = c->dtype == DYNC_F64                      ? DYNC__GT_F64
+              : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32
+                                                        : -1;
     if (c->dtype == DYNC_BF16 && dync__gt_can(DYNC__GT_BF16)) g->type = DYNC__GT_BF16;
-    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8 || g->sums) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
+    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8 || g->sums) && dync__gt_can(DYNC__GT_U8))
+        g->type = DYNC__GT_U8;
     g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
     g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
@@ -75,21 +84,27 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
             g->a_row = g->a_step[d];
             g->c_row = g->c_step[d];
         }
-        if (!one && (g->b_step[d] != 0 || g->a_step[d] != g->m * g->a_row || g->c_step[d] != g->m * g->c_row)) break;
+        if (!one && (g->b_step[d] != 0 || g->a_step[d] != g->m * g->a_row ||
+                     g->c_step[d] != g->m * g->c_row))
+            break;
         g->m *= g->shape[d];
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
         g->n_batch = d;
     }
     bool halves = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
-    if (halves && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1)) g->few = 1;
-    else if (halves && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1)) g->few = 2;
+    if (halves && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1))
+        g->few = 1;
+    else if (halves && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1))
+        g->few = 2;
 }
 
 /* In f32, dense in the order in which it lies; the new strides of rows and columns in step[2]. */
-static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col, int64_t *step)
+static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns,
+                           int64_t row, int64_t col, int64_t *step)
 {
     bool turned = row == 1 && col != 1;
-    int64_t shape[2] = {turned ? columns : rows, turned ? rows : columns}, dense[2] = {shape[1], 1}, stride[2] = {turned ? col : row, turned ? row : col};
+    int64_t shape[2] = {turned ? columns : rows, turned ? rows : columns}, dense[2] = {shape[1], 1},
+            stride[2] = {turned ? col : row, turned ? row : col};
     dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
     step[0] = dense[turned];
     step[1] = dense[!turned];
@@ -110,9 +125,10 @@ DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
     for (; bytes > 0; bytes--) *p++ ^= (char)-128;
 }
 
-/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
- * to 0 .. 255. */
-static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words)
+/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to
+ * `to`. Their step in words. lift: bytes - 128 .. 127 to 0 .. 255. */
+static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line,
+                                  int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words)
 {
     int64_t group = 4 / bytes, all = (k + group - 1) / group * group;
     if (step == 1 && k % group == 0 && line % group == 0 && !lift) {
@@ -123,7 +139,8 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
         char *out = to + i * all * bytes;
         const char *in = from + i * line * bytes;
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
-        for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
+        for (int64_t p = 0; p < k && step != 1; p++)
+            memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
     }
     if (lift) dync__mm_lift(to, lines * all);
@@ -132,34 +149,44 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
 }
 
 /* b with dense rows: the rows of a group interleaved. */
-static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k, int64_t bytes, int type)
+static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k,
+                                int64_t bytes, int type)
 {
     int64_t group = 4 / bytes, whole = k / group, lanes = 4 * (int64_t)dync__gt_lanes(type, 0);
     for (int64_t j = 0, some; whole && j < n; j += some) {
         some = DYNC__MIN(lanes, n - j);
-        dync__gt_args x = {.a = b + j * bytes, .c = to + 4 * j, .k = whole, .a_step = row * bytes, .c_step = 4 * n, .blocks = 1};
+        dync__gt_args x = {.a = b + j * bytes,
+                           .c = to + 4 * j,
+                           .k = whole,
+                           .a_step = row * bytes,
+                           .c_step = 4 * n,
+                           .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, type, 0, 1, (int)some, &x);
     }
     if (whole * group == k) return;
     memset(to + whole * 4 * n, 0, (size_t)(4 * n));
     for (int64_t p = whole * group; p < k; p++)
-        for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
+        for (int64_t j = 0; j < n; j++)
+            memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes,
+                   (size_t)bytes);
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
-#define DYNC__MM_INTEGERS(T, name)                                                                   \
-    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
-    {                                                                                                \
-        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {                           \
-            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0;                \
-            for (int64_t p = 0; p < g->k; p++) {                                                     \
-                const T *line = b + p * g->b_row;                                                    \
-                uint64_t x = (uint64_t)a[p * g->a_col];                                              \
-                for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = (T)(c[j * g->c_col] + x * line[j * g->b_col]); \
-            }                                                                                        \
-        }                                                                                            \
+/* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits
+ * alone. */
+#define DYNC__MM_INTEGERS(T, name)                                                        \
+    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c) \
+    {                                                                                     \
+        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {                \
+            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0;     \
+            for (int64_t p = 0; p < g->k; p++) {                                          \
+                const T *line = b + p * g->b_row;                                         \
+                uint64_t x = (uint64_t)a[p * g->a_col];                                   \
+                for (int64_t j = 0; j < g->n; j++)                                        \
+                    c[j * g->c_col] = (T)(c[j * g->c_col] + x * line[j * g->b_col]);      \
+            }                                                                             \
+        }                                                                                 \
     }
 DYNC__MM_INTEGERS(uint64_t, 8)
 DYNC__MM_INTEGERS(uint32_t, 4)
@@ -183,10 +210,13 @@ static void dync__mm_sums(const dync__mm *g, const int8_t *a, const int8_t *b, u
 {
     bool lines = g->b_col == 1 && g->c_col == 1, dots = g->b_row == 1 && g->a_col == 1;
     for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {
-        for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = dots && !lines ? dync__mm_sums_dot(a, b + j * g->b_col, g->k) : 0;
-        for (int64_t p = 0; p < g->k && lines; p++) dync__mm_sums_add(c, b + p * g->b_row, a[p * g->a_col], g->n);
+        for (int64_t j = 0; j < g->n; j++)
+            c[j * g->c_col] = dots && !lines ? dync__mm_sums_dot(a, b + j * g->b_col, g->k) : 0;
+        for (int64_t p = 0; p < g->k && lines; p++)
+            dync__mm_sums_add(c, b + p * g->b_row, a[p * g->a_col], g->n);
         for (int64_t p = 0; p < g->k && !lines && !dots; p++)
-            for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] += (uint32_t)(a[p * g->a_col] * b[p * g->b_row + j * g->b_col]);
+            for (int64_t j = 0; j < g->n; j++)
+                c[j * g->c_col] += (uint32_t)(a[p * g->a_col] * b[p * g->b_row + j * g->b_col]);
     }
 }
 
@@ -205,12 +235,16 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
 }
 
 /* Rows of one product are final. */
-typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
+typedef struct dync__mm_rows {
+    dync__mm *g;
+    int64_t first;
+} dync__mm_rows;
 static void dync__mm_done(void *user, int64_t begin, int64_t end)
 {
     const dync__mm_rows *r = user;
     const dync__kcall *c = r->g->call;
-    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
+    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin,
+                                             r->first + end, c->epilogue_rows);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
 }
 
@@ -246,8 +280,20 @@ static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x
 DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to)
 {
     int64_t k = dync__mm_k(g);
-    dync__gemm x = {.type = DYNC__GT_U8, .m = 1, .n = g->n, .k = k, .a = to + 4 * g->n, .a_row = k, .a_col = 1, .b = of->b, .b_row = of->b_row,
-                    .b_col = of->b_col, .packed = of->packed, .c = to, .c_row = g->n, .c_col = 1};
+    dync__gemm x = {.type = DYNC__GT_U8,
+                    .m = 1,
+                    .n = g->n,
+                    .k = k,
+                    .a = to + 4 * g->n,
+                    .a_row = k,
+                    .a_col = 1,
+                    .b = of->b,
+                    .b_row = of->b_row,
+                    .b_col = of->b_col,
+                    .packed = of->packed,
+                    .c = to,
+                    .c_row = g->n,
+                    .c_col = 1};
     memset(to + 4 * g->n, 0x80, (size_t)(4 * k));
     dync__gemm_run(&x);
     for (int64_t j = 0; j < g->n; j++) {
@@ -262,14 +308,17 @@ DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, 
 static int64_t dync__mm_panel_bytes(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    return g->m > some && dync__gemm_wants_packed(g->type, some, g->n, k, g->b_row, g->b_col) ? dync__gemm_packed_bytes(g->type, g->n, k) : 0;
+    return g->m > some && dync__gemm_wants_packed(g->type, some, g->n, k, g->b_row, g->b_col)
+               ? dync__gemm_packed_bytes(g->type, g->n, k)
+               : 0;
 }
 
 static size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
     if (g->few) return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
-    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 + (size_t)dync__mm_panel_bytes(g);
+    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 +
+           (size_t)dync__mm_panel_bytes(g);
 }
 
 static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows)
@@ -277,24 +326,42 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *word = words + 4 * (i * g->n + j), *byte = c + i * g->c_row + j * g->c_col;
-            if (in) dync__store_i64(word, DYNC_I32, *(uint8_t *)byte);
-            else memcpy(byte, word, 1);
+            if (in)
+                dync__store_i64(word, DYNC_I32, *(uint8_t *)byte);
+            else
+                memcpy(byte, word, 1);
         }
 }
 
 /* Few rows, or columns: they are a. */
-DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b,
+                                    char *c)
 {
     bool rows = g->few == 1;
-    int64_t m = rows ? g->m : g->n, n = rows ? g->n : g->m, row = rows ? g->a_row : g->b_col, col = rows ? g->a_col : g->b_row;
-    int64_t shape[2] = {m, g->k}, dense[2] = {g->k, 1}, stride[2] = {row, col}, c_shape[2] = {m, n}, c_dense[2] = {n, 1}, c_stride[2] = {rows ? g->c_row : g->c_col, rows ? g->c_col : g->c_row};
+    int64_t m = rows ? g->m : g->n, n = rows ? g->n : g->m, row = rows ? g->a_row : g->b_col,
+            col = rows ? g->a_col : g->b_row;
+    int64_t shape[2] = {m, g->k}, dense[2] = {g->k, 1}, stride[2] = {row, col}, c_shape[2] = {m, n},
+            c_dense[2] = {n, 1},
+            c_stride[2] = {rows ? g->c_row : g->c_col, rows ? g->c_col : g->c_row};
     float *wa = g->scratch, *wc = wa + m * g->k;
-    dync__gemm x = {.type = g->in_dtype == DYNC_F16 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16, .m = m, .n = n, .k = g->k, .a = (char *)wa, .a_row = g->k, .a_col = 1, .b = rows ? b : a,
-                    .b_row = rows ? g->b_row : g->a_col, .b_col = rows ? g->b_col : g->a_row, .c = (char *)wc, .c_row = n, .c_col = 1};
+    dync__gemm x = {.type = g->in_dtype == DYNC_F16 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16,
+                    .m = m,
+                    .n = n,
+                    .k = g->k,
+                    .a = (char *)wa,
+                    .a_row = g->k,
+                    .a_col = 1,
+                    .b = rows ? b : a,
+                    .b_row = rows ? g->b_row : g->a_col,
+                    .b_col = rows ? g->b_col : g->a_row,
+                    .c = (char *)wc,
+                    .c_row = n,
+                    .c_col = 1};
     if (n == 1) x.b_col = x.b_row == 1 ? g->k : 1;
     bool pairs = g->type == DYNC__GT_BF16 && x.b_row == 1 && g->k % 2 == 0 && x.b_col % 2 == 0;
     if (pairs) x.type = g->type, x.k = x.a_row = g->k / 2, x.b_col /= 2;
-    dync__copy_elements(2, shape, wa, pairs ? DYNC_BF16 : DYNC_F32, dense, rows ? a : b, g->in_dtype, stride);
+    dync__copy_elements(2, shape, wa, pairs ? DYNC_BF16 : DYNC_F32, dense, rows ? a : b,
+                        g->in_dtype, stride);
     if (g->accumulate) {
         dync__copy_elements(2, c_shape, wc, DYNC_F32, c_dense, c, g->dtype, c_stride);
         x.d = x.c;
@@ -306,40 +373,65 @@ DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, c
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
 }
 
-DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b,
+                                          char *c)
 {
-    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), panels = dync__mm_panel_bytes(g), rows;
-    char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes,
+            c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g),
+            panels = dync__mm_panel_bytes(g), rows;
+    char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k,
+         *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
     bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
     if (!g->packed) dync__mm_b(g, wb, b, &bs);
-    if (g->sums && g->packed) offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
-    else if (g->sums) dync__mm_offset(g, &bs, offset);
+    if (g->sums && g->packed)
+        offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
+    else if (g->sums)
+        dync__mm_offset(g, &bs, offset);
     if (panels && !g->packed) {
         dync__gemm_pack_b(g->type, g->n, k, bs.b, bs.b_row, bs.b_col, g->scratch);
         bs.packed = (const char *)g->scratch;
     }
-    for (int64_t row = 0; row < g->m; row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
+    for (int64_t row = 0; row < g->m;
+         row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
         rows = DYNC__MIN(some, g->m - row);
-        int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
-        dync__gemm x = {.type = g->type, .m = rows, .n = g->n, .k = k, .b = bs.b, .b_row = bs.b_row, .b_col = bs.b_col, .packed = bs.packed, .c_col = 1};
+        int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1},
+                stride[2] = {g->c_row, g->c_col};
+        dync__gemm x = {.type = g->type,
+                        .m = rows,
+                        .n = g->n,
+                        .k = k,
+                        .b = bs.b,
+                        .b_row = bs.b_row,
+                        .b_col = bs.b_col,
+                        .packed = bs.packed,
+                        .c_col = 1};
         x.a = wa;
-        if (g->type == DYNC__GT_F32) dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col, step);
-        else x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, g->sums, &step[0]);
+        if (g->type == DYNC__GT_F32)
+            dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col,
+                           step);
+        else
+            x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, g->sums, &step[0]);
         x.a_row = step[0];
         x.a_col = step[1];
         x.c = in_place ? c : wc;
         x.c_row = in_place ? g->c_row : g->n;
-        if (g->sums) x.d = offset;
+        if (g->sums)
+            x.d = offset;
         else if (g->accumulate) {
-            if (bytewise) dync__mm_low_bytes(g, true, wc, c, rows);
-            else dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
+            if (bytewise)
+                dync__mm_low_bytes(g, true, wc, c, rows);
+            else
+                dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
             x.d = wc;
             x.d_row = g->n;
         }
         dync__gemm_run(&x);
-        if (bytewise) dync__mm_low_bytes(g, false, wc, c, rows);
-        else if (!in_place) dync__copy_elements(2, shape, c, g->dtype, stride, wc, g->sums ? DYNC_I32 : DYNC_F32, dense);
+        if (bytewise)
+            dync__mm_low_bytes(g, false, wc, c, rows);
+        else if (!in_place)
+            dync__copy_elements(2, shape, c, g->dtype, stride, wc, g->sums ? DYNC_I32 : DYNC_F32,
+                                dense);
         if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, row, row + rows);
     }
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
@@ -347,18 +439,28 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
 
 /* ---- b packed once --------------------------------------------------------------------------- */
 
-/* Where b is an input of the plan that nobody wrote since the last run, its panels are kept. Written or new: the second run in a row
- * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
-typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
-typedef struct dync__mm_panels { dync__mm_source source; int32_t users; size_t bytes; char *data; } dync__mm_panels;
+/* Where b is an input of the plan that nobody wrote since the last run, its panels are kept.
+ * Written or new: the second run in a row with the same one packs it. What dync_data gave away or
+ * the user lent may change unseen and is never kept. */
+typedef struct dync__mm_source {
+    const void *from;
+    uint64_t storage;
+    uint32_t version;
+} dync__mm_source;
+typedef struct dync__mm_panels {
+    dync__mm_source source;
+    int32_t users;
+    size_t bytes;
+    char *data;
+} dync__mm_panels;
 typedef struct dync__mm_state {
-    dync__gemm_fixed *fixed;           /* a whole product, where it is small */
-    bool keeps, single;                /* b is packed; one product */
+    dync__gemm_fixed *fixed; /* a whole product, where it is small */
+    bool keeps, single;      /* b is packed; one product */
     dync__mutex lock;
     dync__mm_source seen;
     dync__mm_panels *kept;
 } dync__mm_state;
-enum { DYNC__MM_KEEP = 512 };          /* elements of b from which that pays */
+enum { DYNC__MM_KEEP = 512 }; /* elements of b from which that pays */
 
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
 {
@@ -372,14 +474,15 @@ DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p)
     dync__free(p, sizeof *p);
 }
 
-DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source)
+DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g,
+                                                       const dync__mm_source *source)
 {
     int64_t k = dync__mm_k(g), panels = dync__gemm_packed_bytes(g->type, g->n, k);
     size_t words = g->converted ? (size_t)(4 * k * g->n) : 0;
     dync__mm_panels *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
     p->source = *source;
-    p->users = 2;                      /* the call's and the caller's */
+    p->users = 2; /* the call's and the caller's */
     p->bytes = (size_t)(panels + (g->sums ? 4 * (g->n + k) : 0));
     p->data = dync__alloc_data(p->bytes);
     char *room = words ? dync__alloc_data(words) : NULL;
@@ -401,12 +504,17 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const 
 DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
 {
     const dync__kcall *c = g->call;
-    const dync__tensor *t = c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+    const dync__tensor *t =
+        c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
     dync__mm_state *state = c->state;
-    if (!state || !state->keeps || !t || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return NULL;
+    if (!state || !state->keeps || !t ||
+        (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED)))
+        return NULL;
     dync__mm_source now = {g->b, t->storage->id, t->storage->version};
     dync__lock(&state->lock);
-    dync__mm_panels *p = state->kept && dync__mm_same(&state->kept->source, &now) ? state->kept : NULL, *old = NULL;
+    dync__mm_panels *p = state->kept && dync__mm_same(&state->kept->source, &now) ? state->kept
+                                                                                  : NULL,
+                    *old = NULL;
     bool again = !p && dync__mm_same(&state->seen, &now);
     if (p) (void)DYNC__ATOMIC_INC(&p->users);
     state->seen = now;
@@ -415,7 +523,7 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
         state->kept = p;
     }
     dync__unlock(&state->lock);
-    if (again && !p) dync_clear_error();        /* without memory b is packed in every run */
+    if (again && !p) dync_clear_error(); /* without memory b is packed in every run */
     dync__mm_panels_put(old);
     return p;
 }
@@ -432,14 +540,29 @@ DYNC__RARE static void dync__mm_drop(void *state_)
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     dync__mm_rows rows = {g, index * g->m};
-    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
-                    .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col, .c_row = g->c_row, .c_col = g->c_col, .d = g->d, .d_row = g->d_row,
+    dync__gemm x = {.type = g->type,
+                    .m = g->m,
+                    .n = g->n,
+                    .k = g->k,
+                    .a = a,
+                    .b = b,
+                    .c = c,
+                    .a_row = g->a_row,
+                    .a_col = g->a_col,
+                    .b_row = g->b_row,
+                    .b_col = g->b_col,
+                    .c_row = g->c_row,
+                    .c_col = g->c_col,
+                    .d = g->d,
+                    .d_row = g->d_row,
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
     const dync__mm_state *state = g->call->state;
-    bool fixed = state && state->fixed && !g->accumulate && dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
-    if (!fixed && dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    bool fixed = state && state->fixed && !g->accumulate &&
+                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
+    if (!fixed && dync__gemm_run(&x))
+        (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
         dync__mm_done(&rows, 0, g->m);
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
@@ -448,7 +571,8 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
 
 static void dync__mm_one(dync__mm *g, int64_t index)
 {
-    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes,
+            c_bytes = dync__dtype_info(g->dtype)->bytes;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
     for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
@@ -458,29 +582,37 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * c_bytes;
     }
-    if (g->few) dync__mm_few(g, index, a, b, c);
-    else if (g->converted) dync__mm_converted(g, index, a, b, c);
-    else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
-    else dync__mm_integers(g, a, b, c);
+    if (g->few)
+        dync__mm_few(g, index, a, b, c);
+    else if (g->converted)
+        dync__mm_converted(g, index, a, b, c);
+    else if (g->type >= 0)
+        dync__mm_float(g, index, a, b, c);
+    else
+        dync__mm_integers(g, a, b, c);
 }
 
 DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts)
 {
     dync__mm *g = user;
-    for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
+    for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++)
+        dync__mm_one(g, i);
 }
 
 static dync_status dync__mm_run(dync__mm *g)
 {
-    bool alone = g->call->scratch_bytes > 0;       /* products share it */
+    bool alone = g->call->scratch_bytes > 0; /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
     int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / 40);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
-    if (threads > 1 && g->batches >= 2 * threads) dync__pool_run(dync__mm_part, g, threads);
-    else dync__mm_part(g, 0, 1);
+    if (threads > 1 && g->batches >= 2 * threads)
+        dync__pool_run(dync__mm_part, g, threads);
+    else
+        dync__mm_part(g, 0, 1);
     dync__mm_panels_put(panels);
-    if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
+    if (g->call->epilogue && g->told != g->batches)
+        return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
     return g->status;
 }
 
@@ -490,7 +622,8 @@ static dync_status dync__mm_run(dync__mm *g)
 DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
 {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
-    return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
+    return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) &&
+           (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
 
 /* What can be known before the runs. */
@@ -498,12 +631,25 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
 {
     static char some[1];
     bool with_bias = c->n == 4;
-    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
-                    .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
+    dync__gemm x = {.type = g->type,
+                    .m = g->m,
+                    .n = g->n,
+                    .k = g->k,
+                    .a_row = g->a_row,
+                    .a_col = g->a_col,
+                    .b_row = g->b_row,
+                    .b_col = g->b_col,
+                    .c_row = g->c_row,
+                    .c_col = g->c_col,
+                    .d = with_bias ? some : NULL,
+                    .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
     bool keeps = c->input[1] && g->n_batch == 0 && !g->few && g->n * g->k >= DYNC__MM_KEEP &&
-                 (g->converted ? g->n > 1 : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
+                 (g->converted
+                      ? g->n > 1
+                      : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
-    dync__gemm_fixed *fixed = keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+    dync__gemm_fixed *fixed =
+        keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
     if (!state) {
@@ -522,17 +668,27 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
-    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank, "matrices of one rank"));
-    DYNC__TRY(dync__kcall_expect(c, a->dtype == b->dtype && (a->dtype == y->dtype || (a->dtype == DYNC_I8 && y->dtype == DYNC_I32 && c->n == 3)) && y->dtype != DYNC_BOOL,
-                                 "operands of one dtype, or I8 with a result of I32"));
+    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank,
+                                 "matrices of one rank"));
+    DYNC__TRY(dync__kcall_expect(
+        c,
+        a->dtype == b->dtype &&
+            (a->dtype == y->dtype || (a->dtype == DYNC_I8 && y->dtype == DYNC_I32 && c->n == 3)) &&
+            y->dtype != DYNC_BOOL,
+        "operands of one dtype, or I8 with a result of I32"));
     for (int d = 0; d < rank - 2; d++)
-        DYNC__TRY(dync__kcall_expect(c, (a->lay.shape[d] == y->lay.shape[d] || a->lay.shape[d] == 1) &&
-                                            (b->lay.shape[d] == y->lay.shape[d] || b->lay.shape[d] == 1), "batches that broadcast"));
-    const int64_t *as = &a->lay.shape[rank - 2], *bs = &b->lay.shape[rank - 2], *ys = &y->lay.shape[rank - 2];
-    DYNC__TRY(dync__kcall_expect(c, as[0] == ys[0] && bs[1] == ys[1] && as[1] == bs[0], "a [M, K], b [K, N], c [M, N]"));
+        DYNC__TRY(
+            dync__kcall_expect(c,
+                               (a->lay.shape[d] == y->lay.shape[d] || a->lay.shape[d] == 1) &&
+                                   (b->lay.shape[d] == y->lay.shape[d] || b->lay.shape[d] == 1),
+                               "batches that broadcast"));
+    const int64_t *as = &a->lay.shape[rank - 2], *bs = &b->lay.shape[rank - 2],
+                  *ys = &y->lay.shape[rank - 2];
+    DYNC__TRY(dync__kcall_expect(c, as[0] == ys[0] && bs[1] == ys[1] && as[1] == bs[0],
+                                 "a [M, K], b [K, N], c [M, N]"));
     static char nothing[1];
     void *const none[4] = {nothing, nothing, nothing, nothing};
-    dync__mm g;                         /* its sizes after merging; the data pointers do not count */
+    dync__mm g; /* its sizes after merging; the data pointers do not count */
     dync__mm_open(&g, c, none);
     if (g.type >= 0) DYNC__TRY(dync__mm_ready(c, &g));
     if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);
@@ -547,12 +703,16 @@ DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 
 DYNC__RARE DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the "
-                                                                              "result a matrix"));
+    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2,
+                                 "4 operands, the "
+                                 "result a matrix"));
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
-    DYNC__TRY(dync__kcall_expect(c, bias->lay.ndim == 2 && bias->lay.shape[0] == y->lay.shape[0] && bias->lay.shape[1] == y->lay.shape[1] &&
-                                        bias->dtype == y->dtype, "a bias of the result's shape "
-                                                                 "and dtype"));
+    DYNC__TRY(dync__kcall_expect(c,
+                                 bias->lay.ndim == 2 && bias->lay.shape[0] == y->lay.shape[0] &&
+                                     bias->lay.shape[1] == y->lay.shape[1] &&
+                                     bias->dtype == y->dtype,
+                                 "a bias of the result's shape "
+                                 "and dtype"));
     return dync__mm_check(c);
 }
 
@@ -563,7 +723,9 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__operand *op = c->operand;
     int last = c->n - 1;
     if (!state || !state->fixed || !state->single) return false;
-    if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]), dync__operand_at(&op[last], data[last]),
+    if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]),
+                              dync__operand_at(&op[1], data[1]),
+                              dync__operand_at(&op[last], data[last]),
                               last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
         return false;
     *status = c->epilogue ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
@@ -593,7 +755,8 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
         g.d_row = bias->lay.stride[0];
     } else {
         g.accumulate = true;
-        dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+        dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride,
+                            dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
     }
     return dync__mm_run(&g);
 }

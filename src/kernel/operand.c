@@ -1,8 +1,9 @@
-/* kernel/operand.c: operands of kernel calls as dense arrays, and the table of kernels. Before: runtime/ calls the rows; beside:
- * matmul.c conv.c pooling.c sort.c scatter.c, which compute.
+/* kernel/operand.c: operands of kernel calls as dense arrays, and the table of kernels. Before:
+ * runtime/ calls the rows; beside: matmul.c conv.c pooling.c sort.c scatter.c, which compute.
  *
- * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided views, half floats) is copied in and
- * out here, so that every kernel takes every layout. Copies come from the thread's cache. */
+ * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided
+ * views, half floats) is copied in and out here, so that every kernel takes every layout. Copies
+ * come from the thread's cache. */
 #include "../dync.in.h"
 #include "operand.h"
 #include "../codegen/interp.h"
@@ -20,46 +21,62 @@ DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot)
     return o->lay.offset ? (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes : slot;
 }
 
-DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
+DYNC__FN int dync__operand_working(int dtype)
+{
+    return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype;
+}
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step)
+static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from,
+                           int from_dtype, int64_t from_step)
 {
-    int64_t to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
+    int64_t to_bytes = dync__dtype_info(to_dtype)->bytes,
+            from_bytes = dync__dtype_info(from_dtype)->bytes;
     if (to_dtype == from_dtype) {
         if (to_step == 1 && from_step == 1) {
             memcpy(to, from, (size_t)(n * to_bytes));
             return;
         }
-#define DYNC__COPY_STEPS(T) \
-    for (int64_t i = 0; i < n; i++) ((T *)(void *)to)[i * to_step] = ((const T *)(const void *)from)[i * from_step]
-        if (to_bytes == 1) DYNC__COPY_STEPS(uint8_t);
-        else if (to_bytes == 2) DYNC__COPY_STEPS(uint16_t);
-        else if (to_bytes == 4) DYNC__COPY_STEPS(uint32_t);
-        else DYNC__COPY_STEPS(uint64_t);
+#define DYNC__COPY_STEPS(T)         \
+    for (int64_t i = 0; i < n; i++) \
+    ((T *)(void *)to)[i * to_step] = ((const T *)(const void *)from)[i * from_step]
+        if (to_bytes == 1)
+            DYNC__COPY_STEPS(uint8_t);
+        else if (to_bytes == 2)
+            DYNC__COPY_STEPS(uint16_t);
+        else if (to_bytes == 4)
+            DYNC__COPY_STEPS(uint32_t);
+        else
+            DYNC__COPY_STEPS(uint64_t);
         return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
-        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
+        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype),
+                      narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
         (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        dync__store_f64(to + i * to_step * to_bytes, to_dtype, dync__load_f64(from + i * from_step * from_bytes, from_dtype));
+        dync__store_f64(to + i * to_step * to_bytes, to_dtype,
+                        dync__load_f64(from + i * from_step * from_bytes, from_dtype));
 }
 
-DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int to_dtype, const int64_t *to_stride, const void *from_,
-                                  int from_dtype, const int64_t *from_stride)
+DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int to_dtype,
+                                  const int64_t *to_stride, const void *from_, int from_dtype,
+                                  const int64_t *from_stride)
 {
-    int64_t index[DYNC_MAX_DIMS] = {0}, to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
+    int64_t index[DYNC_MAX_DIMS] = {0}, to_bytes = dync__dtype_info(to_dtype)->bytes,
+            from_bytes = dync__dtype_info(from_dtype)->bytes;
     char *to = to_;
     const char *from = from_;
     int last = ndim - 1;
-    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1, from_step = ndim ? from_stride[last] : 1;
+    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1,
+            from_step = ndim ? from_stride[last] : 1;
     for (int d = 0; d < ndim; d++)
         if (shape[d] == 0) return;
-    while (last > 0 && to_stride[last - 1] == n * to_step && from_stride[last - 1] == n * from_step) n *= shape[--last];
+    while (last > 0 && to_stride[last - 1] == n * to_step && from_stride[last - 1] == n * from_step)
+        n *= shape[--last];
     for (;;) {
         dync__copy_row(n, to, to_dtype, to_step, from, from_dtype, from_step);
         int d = last - 1;
@@ -84,7 +101,8 @@ DYNC__FN void dync__dense_strides(const dync__operand *o, int64_t *stride)
     }
 }
 
-DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out)
+DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype,
+                                     dync__dense *out)
 {
     memset(out, 0, sizeof *out);
     out->dtype = dtype;
@@ -103,7 +121,8 @@ DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtyp
     DYNC__TRY(dync__dense_out(o, slot, dtype, out));
     if (!out->copy) return DYNC_OK;
     dync__dense_strides(o, stride);
-    dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride, dync__operand_at(o, slot), o->dtype, o->lay.stride);
+    dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride,
+                        dync__operand_at(o, slot), o->dtype, o->lay.stride);
     return DYNC_OK;
 }
 
@@ -118,21 +137,29 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
     int64_t stride[DYNC_MAX_DIMS];
     if (d->copy) {
         dync__dense_strides(o, stride);
-        dync__copy_elements(o->lay.ndim, o->lay.shape, dync__operand_at(o, slot), o->dtype, o->lay.stride, d->copy, d->dtype, stride);
+        dync__copy_elements(o->lay.ndim, o->lay.shape, dync__operand_at(o, slot), o->dtype,
+                            o->lay.stride, d->copy, d->dtype, stride);
     }
     dync__dense_drop(d);
 }
 
-DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d)
+DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void *const *data,
+                                     dync__dense *d)
 {
     dync_status status = DYNC_OK;
     memset(d, 0, (size_t)n * sizeof *d);
     for (int i = 0; i < n && status == DYNC_OK; i++)
-        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__dtype_info(c->operand[i].dtype)->kind == 'i' ? DYNC_I64 : dync__operand_working(c->operand[i].dtype), &d[i]);
+        status = (i < ins ? dync__dense_in
+                          : dync__dense_out)(&c->operand[i], data[i],
+                                             dync__dtype_info(c->operand[i].dtype)->kind == 'i'
+                                                 ? DYNC_I64
+                                                 : dync__operand_working(c->operand[i].dtype),
+                                             &d[i]);
     return status;
 }
 
-DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d, dync_status status)
+DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void *const *data,
+                                     dync__dense *d, dync_status status)
 {
     for (int i = 0; i < n; i++) {
         if (i >= ins && status == DYNC_OK) dync__dense_finish(&c->operand[i], data[i], &d[i]);
@@ -143,7 +170,8 @@ DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void 
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes)
+DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows,
+                                int64_t lanes)
 {
     const int64_t extent[2] = {rows, lanes};
     memset(p, 0, sizeof *p);
@@ -169,7 +197,8 @@ DYNC__FN int dync__piece_load(dync__piece *p, int buf, int64_t offset, int64_t r
     return dync__lb_load(&p->b, buf, dync__piece_access(p, offset, row, lane));
 }
 
-DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane, int value)
+DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane,
+                                int value)
 {
     dync__lb_store(&p->b, buf, dync__piece_access(p, offset, row, lane), value);
 }
@@ -182,18 +211,23 @@ DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out)
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
-                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate)
+DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a,
+                            int64_t a_row, int64_t a_col, const void *b, int64_t b_row,
+                            int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
-    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
-    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
+    if (dtype == DYNC_F32)
+        dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
+    else
+        dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what)
 {
-    return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s", c->row ? c->row->name : "call", what);
+    return ok ? DYNC_OK
+              : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s",
+                           c->row ? c->row->name : "call", what);
 }
 
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)

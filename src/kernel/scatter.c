@@ -1,10 +1,11 @@
 /* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
  *
- *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of index; attr: dim
- *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of source; attr: dim, fattr: alpha
- * In order of places: of two writes to one element the later wins, and sums do not depend on threads, as these take parts of another dim: rows
- * where the dim is the last one, else columns. An index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays
- * as in operand.c; base and out may be one. */
+ *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of
+ * index; attr: dim index_add              out = base; slice index[i] of out along dim += alpha *
+ * slice i of source; attr: dim, fattr: alpha In order of places: of two writes to one element the
+ * later wins, and sums do not depend on threads, as these take parts of another dim: rows where the
+ * dim is the last one, else columns. An index outside the dim is DYNC_ERR_INDEX; what was written
+ * before stays written. Dense arrays as in operand.c; base and out may be one. */
 #include "../dync.in.h"
 #include "../codegen/interp.h"
 #include "operand.h"
@@ -12,40 +13,45 @@
 typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
-    const dync__operand *places;        /* the operand whose shape is walked */
-    const char *base;                   /* dense as out: what goes into its place first; out itself: it is there */
-    int dtype, kind, split;             /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that parts cut, -1: none */
-    bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from, char *to);
+    const dync__operand *places; /* the operand whose shape is walked */
+    const char *base; /* dense as out: what goes into its place first; out itself: it is there */
+    int dtype, kind, split; /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is
+                               one-dimensional); the dim that parts cut, -1: none */
+    bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from,
+                 char *to);
     /* size, step: of out along dim; every: from index to index along a line; each: of the dim
      * split, in a part */
     int64_t dim, size, step, every, each;
     double scale;
-    char *sums;                         /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    char *sums; /* of halves, `room` bytes for each part; NULL: out holds the sums */
     size_t room;
-    int64_t *later;                     /* sums of lines: the next place of the same index, or -1; -3 less than that where one came before */
-    int32_t failed, some;               /* some: rows at a time */
+    int64_t *later; /* sums of lines: the next place of the same index, or -1; -3 less than that
+                       where one came before */
+    int32_t failed, some; /* some: rows at a time */
 } dync__scatter;
 
-/* n elements of T along the last dim, from x to y by index: along it, or step * index away where each has its own. false: an index outside. */
-#define DYNC__SCATTER_LINE(name, T, alpha, put)                                                                               \
-    static bool dync__scatter_##name(const dync__scatter *s, const int64_t *index, int64_t n, const char *from, char *to) \
-    {                                                                                                                     \
-        const T *x = (const T *)(const void *)from, scale = (T)(alpha);                                                   \
-        T *y = (T *)(void *)to;                                                                                           \
-        (void)scale;                                                                                                      \
-        uint64_t size = (uint64_t)s->size;                                                                                \
-        int64_t step = s->step, every = s->every;                                                                         \
-        for (; n > 0 && step == 1; n--, index++, x++) {                                                                   \
-            if ((uint64_t)*index >= size) return false;                                                                   \
-            T *at = y + *index;                                                                                           \
-            put;                                                                                                          \
-        }                                                                                                                 \
-        for (; n > 0; n--, index += every, x++, y++) {                                                                    \
-            if ((uint64_t)*index >= size) return false;                                                                   \
-            T *at = y + *index * step;                                                                                    \
-            put;                                                                                                          \
-        }                                                                                                                 \
-        return true;                                                                                                      \
+/* n elements of T along the last dim, from x to y by index: along it, or step * index away where
+ * each has its own. false: an index outside. */
+#define DYNC__SCATTER_LINE(name, T, alpha, put)                                               \
+    static bool dync__scatter_##name(const dync__scatter *s, const int64_t *index, int64_t n, \
+                                     const char *from, char *to)                              \
+    {                                                                                         \
+        const T *x = (const T *)(const void *)from, scale = (T)(alpha);                       \
+        T *y = (T *)(void *)to;                                                               \
+        (void)scale;                                                                          \
+        uint64_t size = (uint64_t)s->size;                                                    \
+        int64_t step = s->step, every = s->every;                                             \
+        for (; n > 0 && step == 1; n--, index++, x++) {                                       \
+            if ((uint64_t)*index >= size) return false;                                       \
+            T *at = y + *index;                                                               \
+            put;                                                                              \
+        }                                                                                     \
+        for (; n > 0; n--, index += every, x++, y++) {                                        \
+            if ((uint64_t)*index >= size) return false;                                       \
+            T *at = y + *index * step;                                                        \
+            put;                                                                              \
+        }                                                                                     \
+        return true;                                                                          \
     }
 DYNC__SCATTER_LINE(set8, uint8_t, 1, *at = *x)
 DYNC__SCATTER_LINE(set16, uint16_t, 1, *at = *x)
@@ -55,7 +61,8 @@ DYNC__SCATTER_LINE(add_f32, float, s->scale, *at += scale * *x)
 DYNC__SCATTER_LINE(add_f64, double, s->scale, *at += scale * *x)
 DYNC__SCATTER_LINE(add_bool, uint8_t, (int64_t)s->scale, *at |= scale && *x)
 DYNC__SCATTER_LINE(add_8, uint8_t, (int64_t)s->scale, *at = (uint8_t)(*at + scale * *x))
-DYNC__SCATTER_LINE(add_16, uint16_t, (int64_t)s->scale, *at = (uint16_t)(*at + (uint32_t)scale * *x))
+DYNC__SCATTER_LINE(add_16, uint16_t, (int64_t)s->scale,
+                   *at = (uint16_t)(*at + (uint32_t)scale * *x))
 DYNC__SCATTER_LINE(add_32, uint32_t, (int64_t)s->scale, *at += scale * *x)
 DYNC__SCATTER_LINE(add_64, uint64_t, (int64_t)s->scale, *at += scale * *x)
 
@@ -65,7 +72,8 @@ static void dync__scatter_part(void *user, int part, int n_parts)
     dync__scatter *s = user;
     const dync__operand *const of[3] = {s->places, &s->call->operand[2], &s->call->operand[3]};
     int last = of[0]->lay.ndim - 1, d;
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, begin[DYNC_MAX_DIMS], at[DYNC_MAX_DIMS], end[DYNC_MAX_DIMS], step[3][DYNC_MAX_DIMS];
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, begin[DYNC_MAX_DIMS], at[DYNC_MAX_DIMS],
+            end[DYNC_MAX_DIMS], step[3][DYNC_MAX_DIMS];
     char *to[3] = {s->index.data, s->source.data, s->out.data};
     for (int o = 0; o < 3; o++) dync__dense_strides(of[o], step[o]);
     for (d = 0; d <= last; d++) {
@@ -89,21 +97,30 @@ static void dync__scatter_part(void *user, int part, int n_parts)
     } while (d >= 0);
 }
 
-/* Rows along the dim, where it is the last one and source and out have as many: some at a time, while they are in the cache; halves are floats there. */
+/* Rows along the dim, where it is the last one and source and out have as many: some at a time,
+ * while they are in the cache; halves are floats there. */
 static void dync__scatter_rows(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;
-    int64_t n = s->places->lay.shape[s->dim], m = s->call->operand[2].lay.shape[s->dim], end = dync__operand_numel(s->places) / n, one = 1;
-    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, first = part * s->each;
+    int64_t n = s->places->lay.shape[s->dim], m = s->call->operand[2].lay.shape[s->dim],
+            end = dync__operand_numel(s->places) / n, one = 1;
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes,
+            bytes = dync__dtype_info(s->dtype)->bytes, first = part * s->each;
     if (part + 1 < n_parts) end = first + s->each;
     for (int64_t row = first; row < end; row += s->some) {
         int64_t rows = DYNC__MIN(s->some, end - row), all = rows * s->size, more = rows * m;
-        char *to = (char *)s->out.data + row * s->size * stored, *y = s->sums ? s->sums + (size_t)part * s->room : to;
-        const char *from = (const char *)s->source.data + row * m * stored, *base = s->base + row * s->size * stored;
+        char *to = (char *)s->out.data + row * s->size * stored,
+             *y = s->sums ? s->sums + (size_t)part * s->room : to;
+        const char *from = (const char *)s->source.data + row * m * stored,
+                   *base = s->base + row * s->size * stored;
         if (y != base) dync__copy_elements(1, &all, y, s->dtype, &one, base, s->out.dtype, &one);
-        if (s->sums) dync__copy_elements(1, &more, y + all * bytes, s->dtype, &one, from, s->out.dtype, &one), from = y + all * bytes;
+        if (s->sums)
+            dync__copy_elements(1, &more, y + all * bytes, s->dtype, &one, from, s->out.dtype,
+                                &one),
+                from = y + all * bytes;
         for (int64_t i = 0; i < rows; i++)
-            if (!s->line(s, (const int64_t *)s->index.data + (s->kind != 2 ? (row + i) * n : 0), n, from + i * m * bytes, y + i * s->size * bytes)) {
+            if (!s->line(s, (const int64_t *)s->index.data + (s->kind != 2 ? (row + i) * n : 0), n,
+                         from + i * m * bytes, y + i * s->size * bytes)) {
                 DYNC__ATOMIC_STORE(&s->failed, 1);
                 return;
             }
@@ -111,24 +128,32 @@ static void dync__scatter_rows(void *user, int part, int n_parts)
     }
 }
 
-/* index_add whose slices are dense along the last dim: the part's columns of line after line; of halves all that goes to a line at once, as floats. */
+/* index_add whose slices are dense along the last dim: the part's columns of line after line; of
+ * halves all that goes to a line at once, as floats. */
 static void dync__scatter_lines(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;
-    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, next = s->step * stored;
-    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, width = shape[1];
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes,
+            bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each,
+            next = s->step * stored;
+    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1},
+            width = shape[1];
     int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
     int isa = dync__tile_isa();
-    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype), widen = dync__tile_widen(isa, s->out.dtype);
-    char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL, *line = s->sums ? sum + width * bytes : NULL;
+    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
+                  widen = dync__tile_widen(isa, s->out.dtype);
+    char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
+         *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
     for (int64_t i = 0; i < all; i += n) {
         int64_t first = i / n * s->size * s->step + begin;
         char *to = (char *)s->out.data + first * stored;
-        const char *base = s->base + first * stored, *from = (const char *)s->source.data + (i * s->step + begin) * stored;
-        if (to != base) dync__copy_elements(2, shape, to, s->out.dtype, whole, base, s->out.dtype, whole);
+        const char *base = s->base + first * stored,
+                   *from = (const char *)s->source.data + (i * s->step + begin) * stored;
+        if (to != base)
+            dync__copy_elements(2, shape, to, s->out.dtype, whole, base, s->out.dtype, whole);
         for (int64_t k = 0; k < n; k++) {
             int64_t index = ((const int64_t *)s->index.data)[k];
             if ((uint64_t)index >= (uint64_t)s->size) {
@@ -138,7 +163,9 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
             char *at = to + index * next, *y = s->sums ? sum : at;
             if (s->sums && s->later[k] < -1) continue;
             if (s->sums) widen(sum, at, NULL, NULL, width, 0);
-            for (int64_t l = k; l >= 0; l = !s->sums ? -1 : s->later[l] < -1 ? -3 - s->later[l] : s->later[l]) {
+            for (int64_t l = k; l >= 0; l = !s->sums           ? -1
+                                            : s->later[l] < -1 ? -3 - s->later[l]
+                                                               : s->later[l]) {
                 const char *x = from + l * next;
                 if (s->sums) widen(line, x, NULL, NULL, width, 0), x = line;
                 add(y, x, s->scale == 1 ? (void *)y : scale, y, width, s->scale == 1 ? 0 : 2);
@@ -154,15 +181,23 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     const dync__layout *lay = &s->places->lay;
     int last = lay->ndim - 1, threads = dync__pool_worth((double)dync__operand_numel(s->places));
     s->split = s->dim != last ? last : last - 1;
-    for (int d = 0; d < last && s->dim == last; d++) s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
-    int64_t all = part == dync__scatter_rows ? dync__operand_numel(s->places) / lay->shape[last] : part == dync__scatter_lines ? s->step
-                  : s->split < 0 ? 1 : lay->shape[s->split], bytes = dync__dtype_info(s->dtype)->bytes, width = s->call->operand[2].lay.shape[s->dim];
+    for (int d = 0; d < last && s->dim == last; d++)
+        s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
+    int64_t all = part == dync__scatter_rows    ? dync__operand_numel(s->places) / lay->shape[last]
+                  : part == dync__scatter_lines ? s->step
+                  : s->split < 0                ? 1
+                                                : lay->shape[s->split],
+            bytes = dync__dtype_info(s->dtype)->bytes,
+            width = s->call->operand[2].lay.shape[s->dim];
     s->each = (all + threads - 1) / threads;
     s->some = (int32_t)(1 + (s->dtype != s->out.dtype ? 512 : 128) / (s->size + width));
     int parts = (int)((all + s->each - 1) / s->each);
-    s->room = (size_t)((part == dync__scatter_rows ? s->some * (s->size + width) : 2 * s->each) * bytes);
-    size_t sums = (size_t)parts * s->room, lists = part == dync__scatter_lines ? (size_t)(width + s->size) * sizeof(int64_t) : 0;
-    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data(sums + lists))) return DYNC_ERR_MEMORY;
+    s->room =
+        (size_t)((part == dync__scatter_rows ? s->some * (s->size + width) : 2 * s->each) * bytes);
+    size_t sums = (size_t)parts * s->room,
+           lists = part == dync__scatter_lines ? (size_t)(width + s->size) * sizeof(int64_t) : 0;
+    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data(sums + lists)))
+        return DYNC_ERR_MEMORY;
     if (s->sums && lists) {
         int64_t *later = s->later = (int64_t *)(void *)(s->sums + sums), *latest = later + width, l;
         memset(latest, 0xff, (size_t)s->size * sizeof *latest);
@@ -178,28 +213,41 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     if (!s->failed) return DYNC_OK;
     const int64_t *at = s->index.data;
     while ((uint64_t)*at < (uint64_t)s->size) at++;
-    return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", s->call->row->name, (long long)*at, (long long)s->dim,
-                      (long long)s->size);
+    return dync__fail(DYNC_ERR_INDEX,
+                      "%s: index %lld is out of bounds for dimension %lld with size %lld",
+                      s->call->row->name, (long long)*at, (long long)s->dim, (long long)s->size);
 }
 
 DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
-    static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *, char *) = {
+    static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *,
+                                    char *) = {
         {dync__scatter_set8, dync__scatter_set16, dync__scatter_set32, dync__scatter_set64},
         {dync__scatter_add_8, dync__scatter_add_16, dync__scatter_add_32, dync__scatter_add_64}};
     const dync__operand *op = c->operand, *places = &op[kind == 2 ? 2 : 1];
-    dync__scatter s = {.call = c, .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype, .kind = kind, .dim = c->attr[0], .places = places,
-                       .every = kind != 2, .scale = kind == 2 ? c->fattr[0] : 1};
+    dync__scatter s = {.call = c,
+                       .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype,
+                       .kind = kind,
+                       .dim = c->attr[0],
+                       .places = places,
+                       .every = kind != 2,
+                       .scale = kind == 2 ? c->fattr[0] : 1};
     int64_t stride[DYNC_MAX_DIMS];
     int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
-    bool rows = s.dim == last, none = dync__operand_numel(places) == 0, dense = dync__layout_is_contiguous(&op[0].lay), adds_floats = kind && dync__dtype_info(s.dtype)->kind == 'f';
+    bool rows = s.dim == last, none = dync__operand_numel(places) == 0,
+         dense = dync__layout_is_contiguous(&op[0].lay),
+         adds_floats = kind && dync__dtype_info(s.dtype)->kind == 'f';
     if (dync__operand_numel(&op[3]) == 0 && none) return DYNC_OK;
-    s.line = adds_floats ? bytes == 4 ? dync__scatter_add_f32 : dync__scatter_add_f64 : kind && s.dtype == DYNC_BOOL ? dync__scatter_add_bool
-             : line[kind != 0][DYNC__BIT_LENGTH((unsigned)bytes) - 1];
+    s.line = adds_floats ? bytes == 4 ? dync__scatter_add_f32 : dync__scatter_add_f64
+             : kind && s.dtype == DYNC_BOOL
+                 ? dync__scatter_add_bool
+                 : line[kind != 0][DYNC__BIT_LENGTH((unsigned)bytes) - 1];
     s.size = op[3].lay.shape[s.dim];
     dync__dense_strides(&op[3], stride);
     s.step = stride[s.dim];
-    for (int d = 0; d < s.dim; d++) rows &= places->lay.shape[d] == op[3].lay.shape[d] && places->lay.shape[d] == op[2].lay.shape[d];
+    for (int d = 0; d < s.dim; d++)
+        rows &= places->lay.shape[d] == op[3].lay.shape[d] &&
+                places->lay.shape[d] == op[2].lay.shape[d];
     bool lines = kind == 2 && s.step >= 8 && (adds_floats || (s.scale == 1 && bytes >= 4));
     int stored = rows || lines ? op[3].dtype : s.dtype;
     dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
@@ -208,9 +256,13 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
     if (status == DYNC_OK) {
         s.base = dync__operand_at(&op[0], data[0]);
         if (!dense || ((none || (!rows && !lines)) && s.base != s.out.data))
-            dync__copy_elements(last + 1, op[0].lay.shape, s.out.data, stored, stride, s.base, op[0].dtype, op[0].lay.stride);
+            dync__copy_elements(last + 1, op[0].lay.shape, s.out.data, stored, stride, s.base,
+                                op[0].dtype, op[0].lay.stride);
         if (!dense || (!rows && !lines)) s.base = s.out.data;
-        if (!none) status = dync__scatter_walk(&s, rows ? dync__scatter_rows : lines ? dync__scatter_lines : dync__scatter_part);
+        if (!none)
+            status = dync__scatter_walk(&s, rows    ? dync__scatter_rows
+                                            : lines ? dync__scatter_lines
+                                                    : dync__scatter_part);
     }
     if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
     dync__dense_drop(&s.index);
@@ -223,36 +275,49 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
 
 DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
-    const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
+    const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2],
+                        *out = &c->operand[3];
     const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
     int n = base->lay.ndim;
-    bool ok = c->n == 4 && dim >= 0 && dim < n && out->lay.ndim == n && source->lay.ndim == n && index->lay.ndim == (slices ? 1 : n) && index->dtype == DYNC_I64 &&
-              base->dtype == out->dtype && source->dtype == out->dtype && (!slices || index->lay.shape[0] == source->lay.shape[dim]);
+    bool ok = c->n == 4 && dim >= 0 && dim < n && out->lay.ndim == n && source->lay.ndim == n &&
+              index->lay.ndim == (slices ? 1 : n) && index->dtype == DYNC_I64 &&
+              base->dtype == out->dtype && source->dtype == out->dtype &&
+              (!slices || index->lay.shape[0] == source->lay.shape[dim]);
     for (int d = 0; ok && d < n; d++) {
         int64_t whole = out->lay.shape[d];
-        ok = base->lay.shape[d] == whole && walked[d] <= source->lay.shape[d] && (d == dim || (slices ? walked[d] == whole : walked[d] <= whole));
+        ok = base->lay.shape[d] == whole && walked[d] <= source->lay.shape[d] &&
+             (d == dim || (slices ? walked[d] == whole : walked[d] <= whole));
     }
-    return dync__kcall_expect(c, ok, "base, index, source and result of one rank and sizes that "
-                                     "fit, one dtype, an index of I64");
+    return dync__kcall_expect(c, ok,
+                              "base, index, source and result of one rank and sizes that "
+                              "fit, one dtype, an index of I64");
 }
 
-#define DYNC__SCATTER_ROW(name, kind)                                                                                                                     \
-    DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *c) { return dync__scatter_check(c, kind == 2); }                                            \
-    DYNC__FN dync_status dync__k_##name(const dync__kcall *c, void *const *data, void *scratch) { return (void)scratch, dync__scatter_run(c, data, kind); }
+#define DYNC__SCATTER_ROW(name, kind)                                                           \
+    DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *c)                               \
+    {                                                                                           \
+        return dync__scatter_check(c, kind == 2);                                               \
+    }                                                                                           \
+    DYNC__FN dync_status dync__k_##name(const dync__kcall *c, void *const *data, void *scratch) \
+    {                                                                                           \
+        return (void)scratch, dync__scatter_run(c, data, kind);                                 \
+    }
 DYNC__SCATTER_ROW(scatter, 0)
 DYNC__SCATTER_ROW(scatter_add, 1)
 DYNC__SCATTER_ROW(index_add, 2)
 
 /* ---- what loops read by ---------------------------------------------------------------------- */
 
-/* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
+/* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it
+ * was outside is said here. */
 DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 {
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
     if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
-    int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN), to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
+    int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
+        to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
     int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
     /* the sign of either says it */
     int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1));
@@ -265,12 +330,20 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 DYNC__RARE DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size)
 {
     const char *op = dync__tls.op;
-    bool target = user_op && (strcmp(user_op, "cross_entropy") == 0 || strcmp(user_op, "nll_loss") == 0);
+    bool target = user_op &&
+                  (strcmp(user_op, "cross_entropy") == 0 || strcmp(user_op, "nll_loss") == 0);
     dync_status status;
     if (user_op) dync__tls.op = user_op;
     if (target)
-        status = dync__fail(DYNC_ERR_INDEX, "target %lld is out of bounds: expected a class from 0 to %lld, or -100 for a place that does not count", (long long)index, (long long)size - 1);
-    else status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)index, (long long)size);
+        status = dync__fail(
+            DYNC_ERR_INDEX,
+            "target %lld is out of bounds: expected a class from 0 to %lld, or -100 for a place "
+            "that does not count",
+            (long long)index, (long long)size - 1);
+    else
+        status = dync__fail(DYNC_ERR_INDEX,
+                            "index %lld is out of bounds for dimension with size %lld",
+                            (long long)index, (long long)size);
     dync__tls.op = op;
     return status;
 }
@@ -279,7 +352,8 @@ static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
 {
     dync_loc at = dync__tls.at;
     if (c->at.file) dync__tls.at = c->at;
-    dync_status status = dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
+    dync_status status =
+        dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
     dync__tls.at = at;
     return status;
 }
@@ -292,15 +366,18 @@ DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data
     (void)scratch;
     DYNC__TRY(dync__dense_in(op, data[0], DYNC_I64, &index));
     const int64_t *at = index.data;
-    dync_status status = c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
+    dync_status status =
+        c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
     while (status == DYNC_OK && least < 0 && i < n && at[i] >= 0 && at[i] <= last) i++;
-    if (status == DYNC_OK && least < 0 && i < n)
-        status = dync__check_index_failed(c, at[i]);
+    if (status == DYNC_OK && least < 0 && i < n) status = dync__check_index_failed(c, at[i]);
     dync__dense_drop(&index);
     return status;
 }
 
-DYNC__FN dync_status dync__k_check_divisor_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 1, "a divisor"); }
+DYNC__FN dync_status dync__k_check_divisor_prepare(dync__kcall *c)
+{
+    return dync__kcall_expect(c, c->n == 1, "a divisor");
+}
 
 DYNC__FN dync_status dync__k_check_divisor(const dync__kcall *c, void *const *data, void *scratch)
 {
@@ -310,5 +387,6 @@ DYNC__FN dync_status dync__k_check_divisor(const dync__kcall *c, void *const *da
     DYNC__TRY(dync__dense_in(&c->operand[0], data[0], DYNC_I64, &divisor));
     while (i < n && ((const int64_t *)divisor.data)[i]) i++;
     dync__dense_drop(&divisor);
-    return i == n ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
+    return i == n ? DYNC_OK
+                  : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
 }

@@ -1,14 +1,16 @@
 /* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order; the first k where
- *                              values and index are only k long
- * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
- * (key, position) pairs bottom up: one routine for every dtype. */
+ *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements
+ * keep their order; the first k where values and index are only k long A dense array is [outer,
+ * length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and
+ * merges (key, position) pairs bottom up: one routine for every dtype. */
 #include "../dync.in.h"
 #include "operand.h"
 
 /* of a dense array around dim */
-typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;
+typedef struct dync__lines {
+    int64_t outer, length, inner;
+} dync__lines;
 
 static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
 {
@@ -21,21 +23,31 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
 }
 
 /* cumsum: the CPU runs loops (op/lower.c), the row names it for devices. */
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 2, "x and y"); }
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c)
+{
+    return dync__kcall_expect(c, c->n == 2, "x and y");
+}
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
-    return (void)data, (void)scratch, dync__kcall_expect(c, false, "a device that has a text for "
-                                                                   "it");
+    return (void)data, (void)scratch,
+           dync__kcall_expect(c, false,
+                              "a device that has a text for "
+                              "it");
 }
 
 /* ---- sort ------------------------------------------------------------------------------------ */
 
-typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
+typedef struct dync__sort_item {
+    uint64_t key;
+    int64_t position;
+} dync__sort_item;
 
-/* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
+/* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no
+ * flag changes it. */
 static uint64_t dync__sort_float_key(uint64_t bits, int width)
 {
-    uint64_t sign = (uint64_t)1 << (width - 1), mag = bits & (sign - 1), inf = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
+    uint64_t sign = (uint64_t)1 << (width - 1), mag = bits & (sign - 1),
+             inf = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
     if (mag > inf) return UINT64_MAX;
     if (mag == 0) return sign;
     return bits & sign ? sign - mag : sign + mag;
@@ -56,7 +68,8 @@ static uint64_t dync__sort_key(const void *p, int dtype)
     return (uint64_t)dync__load_i64(p, dtype) ^ (uint64_t)1 << 63;
 }
 
-/* Runs of eight by insertion, then merging passes from one array into the other; returns where the result is. */
+/* Runs of eight by insertion, then merging passes from one array into the other; returns where the
+ * result is. */
 static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b, int64_t n)
 {
     enum { RUN = 8 };
@@ -69,8 +82,10 @@ static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b,
         }
     for (int64_t width = RUN; width < n; width *= 2) {
         for (int64_t left = 0; left < n; left += 2 * width) {
-            int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n), i = left, j = middle;
-            for (int64_t k = left; k < right; k++) b[k] = j >= right || (i < middle && a[i].key <= a[j].key) ? a[i++] : a[j++];
+            int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n),
+                    i = left, j = middle;
+            for (int64_t k = left; k < right; k++)
+                b[k] = j >= right || (i < middle && a[i].key <= a[j].key) ? a[i++] : a[j++];
         }
         dync__sort_item *t = a;
         a = b;
@@ -80,17 +95,19 @@ static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b,
 }
 
 /* a[0..best) is in order, a[best..n) came later: the first k of all go to a[0..k). */
-static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best, int64_t n, int64_t k)
+static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best, int64_t n,
+                            int64_t k)
 {
     const dync__sort_item *late = dync__sort_items(a + best, b, n - best);
     dync__sort_item *out = b + n - best;
-    for (int64_t at = 0, i = 0, j = 0; at < k; at++) out[at] = j >= n - best || (i < best && a[i].key <= late[j].key) ? a[i++] : late[j++];
+    for (int64_t at = 0, i = 0, j = 0; at < k; at++)
+        out[at] = j >= n - best || (i < best && a[i].key <= late[j].key) ? a[i++] : late[j++];
     memcpy(a, out, (size_t)k * sizeof *a);
 }
 
 typedef struct dync__sorting {
     dync__lines lines;
-    int64_t k;                          /* wanted of each line */
+    int64_t k; /* wanted of each line */
     const char *x;
     char *values;
     int64_t *index;
@@ -99,11 +116,14 @@ typedef struct dync__sorting {
     int32_t failed;
 } dync__sorting;
 
-/* Where few of many are wanted, those that come before the last of the best so far are gathered, and joined to them now and then. */
+/* Where few of many are wanted, those that come before the last of the best so far are gathered,
+ * and joined to them now and then. */
 static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items)
 {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k, step = s->lines.inner, have = 0, best = 0;
-    int64_t first = line / step * n * step + line % step, room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
+            step = s->lines.inner, have = 0, best = 0;
+    int64_t first = line / step * n * step + line % step,
+            room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
     const dync__sort_item *sorted = items;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
@@ -116,12 +136,15 @@ static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_ite
             have = best = k;
         }
     }
-    if (room > n) sorted = dync__sort_items(items, items + n, n);
-    else dync__sort_join(items, items + n, best, have, k);
+    if (room > n)
+        sorted = dync__sort_items(items, items + n, n);
+    else
+        dync__sort_join(items, items + n, best, have, k);
     const char *from = s->x + first * bytes;
     first = line / step * k * step + line % step;
     for (int64_t i = 0; i < k; i++) {
-        memcpy(s->values + (first + i * step) * bytes, from + sorted[i].position * step * bytes, (size_t)bytes);
+        memcpy(s->values + (first + i * step) * bytes, from + sorted[i].position * step * bytes,
+               (size_t)bytes);
         s->index[first + i * step] = sorted[i].position;
     }
 }
@@ -136,22 +159,30 @@ static void dync__sort_part(void *user, int part, int n_parts)
         DYNC__ATOMIC_STORE(&s->failed, 1);
         return;
     }
-    for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++) dync__sort_line(s, i, items);
+    for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++)
+        dync__sort_line(s, i, items);
     dync__free_data(items, bytes);
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim, "a dim of the operand"));
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim,
+                                 "a dim of the operand"));
     for (int i = 1; i < 3; i++)
         for (int d = 0; d < x->ndim; d++)
-            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->ndim && c->operand[i].lay.shape[d] == (d == c->attr[0] ? values : x)->shape[d] &&
-                                         values->shape[d] <= x->shape[d], "operands of one shape"));
+            DYNC__TRY(dync__kcall_expect(c,
+                                         c->operand[i].lay.ndim == x->ndim &&
+                                             c->operand[i].lay.shape[d] ==
+                                                 (d == c->attr[0] ? values : x)->shape[d] &&
+                                             values->shape[d] <= x->shape[d],
+                                         "operands of one shape"));
     /* of a line; at most */
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);
-    return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype "
-                                                                                                                "and an I64 index");
+    return dync__kcall_expect(
+        c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64,
+        "operands of one dtype "
+        "and an I64 index");
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
@@ -175,8 +206,10 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     if (status == DYNC_OK) {
         int threads = dync__pool_threads();
         bool many = s.lines.outer * s.lines.inner >= threads && dync__operand_numel(&op[0]) > 20000;
-        if (threads > 1 && many) dync__pool_run(dync__sort_part, &s, threads);
-        else dync__sort_part(&s, 0, 1);
+        if (threads > 1 && many)
+            dync__pool_run(dync__sort_part, &s, threads);
+        else
+            dync__sort_part(&s, 0, 1);
         if (s.failed) status = dync__fail_memory(0);
     }
     if (status == DYNC_OK) {

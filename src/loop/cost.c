@@ -1,9 +1,10 @@
-/* loop/cost.c: what things cost, for fuse.c and schedule.c to compare. Rough on purpose: only the order of
- * choices matters. */
+/* loop/cost.c: what things cost, for fuse.c and schedule.c to compare. Rough on purpose: only the
+ * order of choices matters. */
 #include "../dync.in.h"
 #include "loop.h"
 
-/* One addition is 1. Functions such as exp are many primitives by now and need no weight of their own. */
+/* One addition is 1. Functions such as exp are many primitives by now and need no weight of their
+ * own. */
 DYNC__FN int dync__cost_inst(const dync__inst *in)
 {
     switch (in->prim) {

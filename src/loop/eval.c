@@ -1,5 +1,5 @@
-/* loop/eval.c: the meaning of the primitives of loop IR, one value at a time. Constant folding uses it; tools/ir/eval.c runs whole kernels
- * with it, which tests hold every generator against.
+/* loop/eval.c: the meaning of the primitives of loop IR, one value at a time. Constant folding uses
+ * it; tools/ir/eval.c runs whole kernels with it, which tests hold every generator against.
  *
  * Slow and obvious by intent.
  * Invariant: no result depends on the compiler's floating-point flags; NaN is tested by bits. */
@@ -31,10 +31,7 @@ static double dync__eval_f64_of(uint64_t u)
     return x;
 }
 
-static bool dync__eval_nan32(float x)
-{
-    return (dync__eval_bits32(x) & 0x7fffffffu) > 0x7f800000u;
-}
+static bool dync__eval_nan32(float x) { return (dync__eval_bits32(x) & 0x7fffffffu) > 0x7f800000u; }
 
 DYNC__FN bool dync__has_fma(void)
 {
@@ -95,7 +92,8 @@ static double dync__eval_f64_op(int prim, double a, double b, double c)
     }
 }
 
-/* Arithmetic on int64 with wrapping; the caller narrows. An I32 quotient or shift is exact in 64 bits before that. */
+/* Arithmetic on int64 with wrapping; the caller narrows. An I32 quotient or shift is exact in 64
+ * bits before that. */
 static uint64_t dync__eval_int_op(int prim, int type, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b, sign = a < 0 ? ~(uint64_t)0 : 0;
@@ -124,7 +122,8 @@ static bool dync__eval_compare(int prim, int arg_type, dync__scalar a, dync__sca
 {
     bool less, equal;
     if (arg_type == DYNC_F32 || arg_type == DYNC_F64) {
-        double x = arg_type == DYNC_F32 ? (double)a.f : a.d, y = arg_type == DYNC_F32 ? (double)b.f : b.d;
+        double x = arg_type == DYNC_F32 ? (double)a.f : a.d,
+               y = arg_type == DYNC_F32 ? (double)b.f : b.d;
         if (dync__eval_nan64(x) || dync__eval_nan64(y)) return prim == DYNC__P_ne;
         less = x < y;
         equal = x == y;
@@ -155,10 +154,13 @@ static dync__scalar dync__eval_cast(int type, int from, dync__scalar a)
     bool from_float = from == DYNC_F32 || from == DYNC_F64;
     double x = from == DYNC_F32 ? (double)a.f : from == DYNC_F64 ? a.d : 0.0;
     switch (type) {
-    case DYNC_F32: return dync__eval_f32(from == DYNC_F32 ? a.f : from_float ? (float)x : (float)a.i);
+    case DYNC_F32:
+        return dync__eval_f32(from == DYNC_F32 ? a.f : from_float ? (float)x : (float)a.i);
     case DYNC_F64: return dync__eval_f64(from_float ? x : (double)a.i);
-    case DYNC_BOOL: return dync__eval_int(type, from_float ? (uint64_t)(x != 0.0) : (uint64_t)(a.i != 0));
-    default: return dync__eval_int(type, (uint64_t)(from_float ? dync__eval_truncate(x, type) : a.i));
+    case DYNC_BOOL:
+        return dync__eval_int(type, from_float ? (uint64_t)(x != 0.0) : (uint64_t)(a.i != 0));
+    default:
+        return dync__eval_int(type, (uint64_t)(from_float ? dync__eval_truncate(x, type) : a.i));
     }
 }
 
@@ -176,8 +178,10 @@ static dync__scalar dync__eval_wrap(int64_t storage, dync__scalar a)
     switch (storage) {
     case DYNC_F16: return dync__eval_f32(dync__f16_to_f32(dync__f32_to_f16(a.f)));
     case DYNC_BF16: return dync__eval_f32(dync__bf16_to_f32(dync__f32_to_bf16(a.f)));
-    case DYNC_I16: return dync__eval_int(DYNC_I32, (uint64_t)(int64_t)(int16_t)(uint16_t)(uint64_t)a.i);
-    case DYNC_I8: return dync__eval_int(DYNC_I32, (uint64_t)(int64_t)(int8_t)(uint8_t)(uint64_t)a.i);
+    case DYNC_I16:
+        return dync__eval_int(DYNC_I32, (uint64_t)(int64_t)(int16_t)(uint16_t)(uint64_t)a.i);
+    case DYNC_I8:
+        return dync__eval_int(DYNC_I32, (uint64_t)(int64_t)(int8_t)(uint8_t)(uint64_t)a.i);
     default: return dync__eval_int(DYNC_I32, (uint8_t)(uint64_t)a.i); /* U8 */
     }
 }
@@ -198,7 +202,8 @@ DYNC__FN bool dync__prim_is_pure(int prim)
     }
 }
 
-DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a, dync__scalar b, dync__scalar c, int64_t imm)
+DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a,
+                                      dync__scalar b, dync__scalar c, int64_t imm)
 {
     switch (prim) {
     case DYNC__P_lt:

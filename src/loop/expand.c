@@ -1,8 +1,10 @@
-/* loop/expand.c: primitives that no generator has, in terms of those that they have. After fuse.c, before all generators.
+/* loop/expand.c: primitives that no generator has, in terms of those that they have. After fuse.c,
+ * before all generators.
  *
- * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the same number, kinds 0 and 2 of
- * `random`, and vecmath's log and cos: the same bits everywhere. It is one primitive until here, as nobody wants to fuse into it.
- * What a store rounds anyway need not be rounded before: operators on halves end so. (GPUs look for the two together.) */
+ * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the
+ * same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same bits everywhere. It
+ * is one primitive until here, as nobody wants to fuse into it. What a store rounds anyway need not
+ * be rounded before: operators on halves end so. (GPUs look for the two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
 
@@ -12,18 +14,20 @@ static int dync__expand_normal(dync__lb *b, int number, int type)
     dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
     dync__lb small = *b;
     v.imm.i = 2;
-    small.fast_math = true;            /* the angle is less than 2 pi */
+    small.fast_math = true; /* the angle is less than 2 pi */
     int first = dync__lb_share(b, &u, false), second = dync__lb_share(b, &v, false);
     int log = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
     int cosine = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
-    return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine), type);
+    return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine),
+                         type);
 }
 
 /* The value that a store rounds to what it is already. */
 static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in)
 {
     const dync__inst *value = in->prim == DYNC__P_store ? &k->inst.at[in->arg[0]] : NULL;
-    return value && value->prim == DYNC__P_wrap && value->imm.i == k->buf.at[in->buf].dtype ? value : NULL;
+    return value && value->prim == DYNC__P_wrap && value->imm.i == k->buf.at[in->buf].dtype ? value
+                                                                                            : NULL;
 }
 
 static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k, bool stores_round)
@@ -53,12 +57,14 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
     return out->failed ? NULL : out;
 }
 
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k, bool stores_round)
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k,
+                                                 bool stores_round)
 {
     bool any = false;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        any |= (in->prim == DYNC__P_random && in->imm.i == 1) || (stores_round && dync__expand_rounded(k, in));
+        any |= (in->prim == DYNC__P_random && in->imm.i == 1) ||
+               (stores_round && dync__expand_rounded(k, in));
     }
     if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);
     return k;

@@ -1,21 +1,22 @@
 /* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
- * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does the
- * merging of two.
+ * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does
+ * the merging of two.
  *
- * Steps are nodes of a graph whose edges are read-after-write, write-after-read and write-after-write
- * between overlapping accesses; reach[] is its transitive closure. Two nodes may merge when no path between
- * them leaves the pair. In turn, until nothing changes:
+ * Steps are nodes of a graph whose edges are read-after-write, write-after-read and
+ * write-after-write between overlapping accesses; reach[] is its transitive closure. Two nodes may
+ * merge when no path between them leaves the pair. In turn, until nothing changes:
  *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their
  * readers;
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
- *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that
- * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed no more
- * often than before; or worth at most 4 additions; or at most 12 and twice as often. A producer that stays
- * for its other results: at most 4, and fewer loads. What is broadcast from an eighth of its elements or less
- * does so first, before some reader takes it in and stores it for the others;
+ *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
+ * where that does not cost more. Memory: no more loads than the loads and stores that go.
+ * Arithmetic: computed no more often than before; or worth at most 4 additions; or at most 12 and
+ * twice as often. A producer that stays for its other results: at most 4, and fewer loads. What is
+ * broadcast from an eighth of its elements or less does so first, before some reader takes it in
+ * and stores it for the others;
  *   4. kernels on the same domain that load the same buffer become one.
- * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work
- * stays linear. */
+ * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
+ * the work stays linear. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -29,15 +30,16 @@ typedef struct dync__fuse_node {
     bool dead;
     uint64_t reads, writes;   /* buffer ids modulo 64, to reject fast */
     dync__fuse_set reach;     /* nodes that must run after this one */
-    dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused; cleared when
-                                 one changes */
+    dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused;
+                                 cleared when one changes */
 } dync__fuse_node;
 
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
-    dync__map last_read;            /* of a buffer: the last step of all that reads it */
-    int end, n, skip_a, skip_b;     /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    dync__map last_read; /* of a buffer: the last step of all that reads it */
+    int end, n, skip_a,
+        skip_b; /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
     dync__fuse_node *node;
 } dync__fuse_graph;
 
@@ -76,10 +78,7 @@ static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
     return false;
 }
 
-static uint64_t dync__fuse_bit(int32_t id)
-{
-    return (uint64_t)1 << ((uint32_t)id % 64);
-}
+static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
 
 static void dync__fuse_masks(dync__fuse_node *node)
 {
@@ -94,8 +93,8 @@ static void dync__fuse_masks(dync__fuse_node *node)
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
 }
 
-static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b,
-                                      const dync__inst *y)
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x,
+                                      const dync__kernel *b, const dync__inst *y)
 {
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
@@ -104,8 +103,8 @@ static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x
     if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
         y->prim == DYNC__P_storex)
         return true;
-    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access],
-                                b->n_dims, b->extent);
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent,
+                                &b->access.at[y->access], b->n_dims, b->extent);
 }
 
 /* Must the order of two steps be kept? */
@@ -150,7 +149,8 @@ static bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *st
         const dync__kernel *k = steps[i].k;
         for (int b = 0; k && b < k->buf.n && ok; b++)
             if (k->buf.at[b].mode & DYNC__BUF_IN) ok = dync__fuse_note_read(g, k->buf.at[b].id, i);
-        for (int r = 0; !k && r < steps[i].n_reads && ok; r++) ok = dync__fuse_note_read(g, steps[i].reads[r], i);
+        for (int r = 0; !k && r < steps[i].n_reads && ok; r++)
+            ok = dync__fuse_note_read(g, steps[i].reads[r], i);
     }
     return ok;
 }
@@ -190,7 +190,8 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
 {
     int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
     bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
-    for (int i = 0; i < g->n && sorted; i++) sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
+    for (int i = 0; i < g->n && sorted; i++)
+        sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
     for (int i = 0; i < g->n && sorted; i++)
         if (!g->node[i].dead) order[n++] = i;
     if (sorted) return n;
@@ -208,7 +209,8 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
     }
 }
 
-/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they stand in one, as before any merging. */
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
+ * stand in one, as before any merging. */
 static bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
 {
     int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
@@ -260,7 +262,8 @@ static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel 
     g->node[j].dead = true;
     dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
     for (int x = 0; x < g->n; x++) {
-        if (x != i && (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
+        if (x != i &&
+            (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
             dync__fuse_join(&g->node[x].reach, &g->node[i].reach);
             dync__fuse_put(&g->node[x].reach, i, true);
         }
@@ -340,9 +343,10 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
 
 /* ---- inlining -------------------------------------------------------------------------------- */
 
-/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
- * results; broadcast: its loads are of few elements. */
-static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny, bool broadcast)
+/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has
+ * other results; broadcast: its loads are of few elements. */
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays,
+                             bool tiny, bool broadcast)
 {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
     if (tiny) return (cost <= 2 && n_loads <= 1) || (broadcast && cost <= 12 && work <= 2 * domain);
@@ -370,7 +374,8 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
     return true;
 }
 
-/* Do all loads together read an eighth of the domain at most, which is too large for the nearest cache? */
+/* Do all loads together read an eighth of the domain at most, which is too large for the nearest
+ * cache? */
 static bool dync__fuse_is_broadcast(const dync__kernel *k)
 {
     int64_t domain = dync__fuse_domain(k), read = 0;
@@ -378,21 +383,26 @@ static bool dync__fuse_is_broadcast(const dync__kernel *k)
         const dync__inst *in = &k->inst.at[i];
         int64_t n = 1;
         if (in->buf < 0 || !dync__inst_has_value(in)) continue;
-        for (int d = 0; d < k->n_dims; d++) n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
+        for (int d = 0; d < k->n_dims; d++)
+            n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
         read += n;
     }
     return domain >= 8192 && read > 0 && read <= domain / 8;
 }
 
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */
-static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader, int64_t *work)
+static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader,
+                              int64_t *work)
 {
     int n = 0;
     *work = 0;
     for (int j = 0; j < g->n; j++) {
-        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
-        int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id) : -1;
-        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) || !dync__fuse_sources_stay(g, i, j))
+        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT))
+            continue;
+        int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
+                                                 : -1;
+        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
+            !dync__fuse_sources_stay(g, i, j))
             return -1;
         *work += own;
         reader[n++] = j;
@@ -412,7 +422,8 @@ static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node 
     return false;
 }
 
-/* The first kernel before i that may be inlined now that i and its readers change: others were refused, and would be again. */
+/* The first kernel before i that may be inlined now that i and its readers change: others were
+ * refused, and would be again. */
 static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const int *reader, int n)
 {
     for (int x = 0; x < i; x++) {
@@ -424,7 +435,8 @@ static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const in
     return i;
 }
 
-/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none. from: where to look again. */
+/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none.
+ * from: where to look again. */
 static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny, int *from)
 {
     int reader[DYNC__FUSE_WINDOW], n_loads, n;
@@ -436,7 +448,8 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
     if (cost < 0 ||
-        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny, tiny && dync__fuse_is_broadcast(k)))
+        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny,
+                          tiny && dync__fuse_is_broadcast(k)))
         return false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
@@ -468,8 +481,8 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
         const dync__kernel *k = g->node[i].step.k;
         if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
         for (int b = 0, from; b < k->buf.n; b++) {
-            bool done =
-                (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
+            bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) &&
+                        dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
             if (g->job.no_memory) return false;
             if (!done) continue;
             changed = true;
@@ -482,7 +495,8 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
 
 /* ---- one window, and all of them ------------------------------------------------------------- */
 
-/* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die too. */
+/* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die
+ * too. */
 static bool dync__fuse_prepare(dync__fuse_graph *g)
 {
     for (int i = g->n - 1; i >= 0; i--) {
@@ -516,8 +530,8 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
 }
 
 /* The steps [from, from + g->n), fused, at the end of out. */
-static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps, int from,
-                                   dync__fuse_step *out, int *n_out)
+static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps,
+                                   int from, dync__fuse_step *out, int *n_out)
 {
     g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
     g->end = from + g->n;

@@ -1,9 +1,9 @@
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
- * one), fuse.c (which ones).
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels
+ * become one), fuse.c (which ones).
  *
- * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
- * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
- * runs earlier. */
+ * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
+ * moves into them; a map gives each guest loop as an affine form of the host's loops. `first` is
+ * the kernel that runs earlier. */
 #ifndef DYNC__FUSE_H
 #define DYNC__FUSE_H
 #include "loop.h"
@@ -41,24 +41,27 @@ DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest);
 /* An access of the host over its split loops; one of the guest over the host's loops. */
 DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
 DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
-/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
- * for every host index. */
-DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
+/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the
+ * split loops) for every host index. */
+DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host,
+                              const dync__access *guest);
 /* The guest loops not solved yet: from the host loops not used yet, in order. */
 DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
-/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
- * others are? In the same order, forwards in any order of loops, or even backwards? */
+/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever
+ * the others are? In the same order, forwards in any order of loops, or even backwards? */
 typedef enum { DYNC__ORDER_SAME, DYNC__ORDER_FORWARD, DYNC__ORDER_ANY } dync__fuse_order_kind;
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, dync__fuse_order_kind order);
-DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1,
+                               dync__fuse_order_kind order);
+DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n,
+                                 const int64_t *extent);
 DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
 /* False only where no element is reached by both. */
-DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
-                                   int n2, const int64_t *extent2);
+DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent,
+                                   const dync__access *, int n2, const int64_t *extent2);
 
 /* ---- fuse_merge.c ---------------------------------------------------------------------------- */
-/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
- * of its indices. */
+/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the
+ * order of its indices. */
 typedef struct dync__fuse_traits {
     bool pointwise, tangled, scatters, empty;
 } dync__fuse_traits;
@@ -81,13 +84,16 @@ typedef struct dync__fuse_job {
 } dync__fuse_job;
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
 DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
-/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
- * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
+/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores
+ * that nobody needs. pair: both in one. inline: second with its loads of buf_id replaced by first's
+ * expression for it. */
 DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first,
+                                       const dync__kernel *second);
 DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
                                          const dync__kernel *second, int32_t buf_id);
 /* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id,
+                                    int *n_loads);
 #endif

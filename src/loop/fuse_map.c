@@ -1,11 +1,13 @@
-/* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body through one.
+/* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body
+ * through one.
  *
- * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both sums of
- * stride * loop. The guest loops that make b equal a are found digit by digit: b's strides, sorted, are the
- * places of a mixed radix, and each stride of a is written in them. Where a loop of the host runs over a
- * place's end, it is split there (i -> block*i0 + i1), so that a flat loop meets a nest of two. Sound
- * because b is injective and every digit is proved to stay in its range: no carries. The same as matching
- * the index expressions of scheduler nodes in TorchInductor, done on strides. */
+ * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both
+ * sums of stride * loop. The guest loops that make b equal a are found digit by digit: b's strides,
+ * sorted, are the places of a mixed radix, and each stride of a is written in them. Where a loop of
+ * the host runs over a place's end, it is split there (i -> block*i0 + i1), so that a flat loop
+ * meets a nest of two. Sound because b is injective and every digit is proved to stay in its range:
+ * no carries. The same as matching the index expressions of scheduler nodes in TorchInductor, done
+ * on strides. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -43,7 +45,8 @@ DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__acce
     return out;
 }
 
-DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host, const dync__access *acc)
+DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host,
+                                       const dync__access *acc)
 {
     dync__access out;
     memset(&out, 0, sizeof out);
@@ -140,8 +143,8 @@ static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, 
 }
 
 /* The digit of place i runs over: split a host loop where the digit is full. */
-static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, const dync__access *guest,
-                            const int *place, int n, int i)
+static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host,
+                            const dync__access *guest, const int *place, int n, int i)
 {
     if (i + 1 >= n || guest->stride[place[i + 1]] % guest->stride[place[i]] != 0) return false;
     int64_t radix = guest->stride[place[i + 1]] / guest->stride[place[i]];
@@ -149,19 +152,22 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, co
         int64_t c = f->map[map].coef[place[i]][h], extent = f->nest.extent[h];
         if (c <= 0 || radix % c != 0) continue;
         int64_t block = radix / c;
-        if (block > 1 && block < extent && extent % block == 0) return dync__frame_split(f, host, h, block);
+        if (block > 1 && block < extent && extent % block == 0)
+            return dync__frame_split(f, host, h, block);
     }
     return false;
 }
 
 /* Guest loops that walk backwards are turned round, and back when they are known. */
-DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *access)
+DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host,
+                              const dync__access *access)
 {
     dync__index_map *m = &f->map[map];
     dync__access forward = *access, *guest = &forward;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
-        forward.offset += access->stride[g] * (m->extent[g] - 1), forward.stride[g] = -access->stride[g];
+        forward.offset += access->stride[g] * (m->extent[g] - 1),
+            forward.stride[g] = -access->stride[g];
     }
     int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
@@ -245,7 +251,8 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent)
+DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n,
+                                 const int64_t *extent)
 {
     if (a->offset != b->offset) return false;
     for (int d = 0; d < n; d++)

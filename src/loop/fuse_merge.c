@@ -1,12 +1,13 @@
-/* loop/fuse_merge.c: two kernels become one. After fuse_map.c (where the guest's loops are), before fuse.c
- * (which pairs, and order).
+/* loop/fuse_merge.c: two kernels become one. After fuse_map.c (where the guest's loops are), before
+ * fuse.c (which pairs, and order).
  *
- * Both bodies become one list of items over the merged nest, first kernel first. Then: loads of what the
- * first kernel stored take its value (rounded as the buffer would have); every item gets the earliest
- * section its operands allow, and loads sink to their first use; stores that nobody needs go. So softmax's
- * four kernels end as three phases over rows without any rule about softmax. Refused is whatever could
- * differ by a bit: overlapping accesses that are not equal, index orders that a reduction could see, values
- * that a generator may recompute after their source was overwritten. */
+ * Both bodies become one list of items over the merged nest, first kernel first. Then: loads of
+ * what the first kernel stored take its value (rounded as the buffer would have); every item gets
+ * the earliest section its operands allow, and loads sink to their first use; stores that nobody
+ * needs go. So softmax's four kernels end as three phases over rows without any rule about softmax.
+ * Refused is whatever could differ by a bit: overlapping accesses that are not equal, index orders
+ * that a reduction could see, values that a generator may recompute after their source was
+ * overwritten. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -64,7 +65,9 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         bool store = dync__fuse_is_store(in->prim);
-        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan || (store && !(in->section & 1) && !one_index)) t.pointwise = false;
+        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan ||
+            (store && !(in->section & 1) && !one_index))
+            t.pointwise = false;
         if (in->prim == DYNC__P_storex) t.scatters = true;
         if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i);
     }
@@ -76,7 +79,8 @@ static bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b)
 {
     for (int i = 0; i < a->buf.n; i++)
         for (int j = 0; j < b->buf.n; j++)
-            if (a->buf.at[i].id == b->buf.at[j].id && a->buf.at[i].dtype != b->buf.at[j].dtype) return false;
+            if (a->buf.at[i].id == b->buf.at[j].id && a->buf.at[i].dtype != b->buf.at[j].dtype)
+                return false;
     return true;
 }
 
@@ -105,10 +109,10 @@ static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
     return job->item.n - 1;
 }
 
-/* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become their
- * item numbers. */
-static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const dync__kernel *k, int map,
-                           dync__fuse_place place, bool first, bool only)
+/* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become
+ * their item numbers. */
+static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const dync__kernel *k,
+                           int map, dync__fuse_place place, bool first, bool only)
 {
     job->number.n = only ? job->number.n : 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -125,8 +129,8 @@ static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const
         if (item.in.buf >= 0) item.buf = &k->buf.at[item.in.buf];
         if (item.in.access >= 0) {
             const dync__access *acc = &k->access.at[item.in.access];
-            item.access =
-                map < 0 ? dync__nest_access(&f->nest, acc) : dync__map_access(&f->map[map], f->nest.n, acc);
+            item.access = map < 0 ? dync__nest_access(&f->nest, acc)
+                                  : dync__map_access(&f->map[map], f->nest.n, acc);
         }
         job->number.at[i] = dync__fuse_push(job, &item);
         if (job->no_memory) return false;
@@ -154,7 +158,8 @@ static void dync__fuse_forward(dync__fuse_job *job, int load, int value)
 
 /* ---- dependences between the two ------------------------------------------------------------- */
 
-/* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to be had.
+/* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to
+ * be had.
  */
 static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, int i)
 {
@@ -164,13 +169,15 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
         const dync__fuse_item *store = &job->item.at[j];
         if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim))
             continue;
-        if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim)) return -2;
+        if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim))
+            return -2;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
                                   nest->extent))
             continue;
         int n = store->row ? nest->n_outer : nest->n;
         if (!dync__access_equal(&store->access, &load->access, nest->n, nest->extent) ||
-            (load->row && !store->row) || !dync__access_injective(&store->access, n, nest->extent) ||
+            (load->row && !store->row) ||
+            !dync__access_injective(&store->access, n, nest->extent) ||
             store->in.type != load->in.type)
             return -2;
         source = j;
@@ -178,21 +185,23 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
     return source;
 }
 
-/* May item i (a store of the second kernel) share a nest with what the first does to its buffer? Kills
- * stores it covers. */
+/* May item i (a store of the second kernel) share a nest with what the first does to its buffer?
+ * Kills stores it covers. */
 static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, int i)
 {
     const dync__fuse_item *store = &job->item.at[i];
     for (int j = 0; j < i && job->item.at[j].first; j++) {
         dync__fuse_item *before = &job->item.at[j];
         if (!before->buf || before->buf->id != store->buf->id) continue;
-        if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim)) return false;
+        if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim))
+            return false;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
                                   nest->extent))
             continue;
         if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) ||
             store->row != before->row ||
-            !dync__access_injective(&store->access, store->row ? nest->n_outer : nest->n, nest->extent))
+            !dync__access_injective(&store->access, store->row ? nest->n_outer : nest->n,
+                                    nest->extent))
             return false;
         if (dync__fuse_is_store(before->in.prim)) before->dead = true;
     }
@@ -224,7 +233,8 @@ static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i)
 {
     for (int j = i + 1; j < job->item.n; j++) {
         const dync__fuse_item *item = &job->item.at[j];
-        if (item->buf && item->buf->id == job->item.at[i].buf->id && !dync__fuse_is_store(item->in.prim))
+        if (item->buf && item->buf->id == job->item.at[i].buf->id &&
+            !dync__fuse_is_store(item->in.prim))
             return true;
     }
     return false;
@@ -279,8 +289,8 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
 {
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan ||
-            dync__fuse_is_store(item->in.prim))
+        if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
+            item->in.prim == DYNC__P_scan || dync__fuse_is_store(item->in.prim))
             continue;
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
         for (int a = 0; a < 3 && same; a++)
@@ -295,8 +305,8 @@ static int dync__fuse_round(const dync__fuse_item *item, int s)
     return item->row ? s + (s & 1) : s | 1;
 }
 
-/* The earliest section: operands there, accesses to one buffer in their order. -1: row code would need a
- * phase value. */
+/* The earliest section: operands there, accesses to one buffer in their order. -1: row code would
+ * need a phase value. */
 static int dync__fuse_earliest(const dync__fuse_job *job, int i)
 {
     const dync__fuse_item *item = &job->item.at[i];
@@ -316,8 +326,8 @@ static int dync__fuse_earliest(const dync__fuse_job *job, int i)
     return dync__fuse_round(item, s);
 }
 
-/* Values sink to the phase of their first use, so that less is kept from phase to phase; never past a store
- * to their buffer. */
+/* Values sink to the phase of their first use, so that less is kept from phase to phase; never past
+ * a store to their buffer. */
 static void dync__fuse_sink(dync__fuse_job *job)
 {
     job->number.n = 0; /* number[i]: the first section that uses item i */
@@ -330,7 +340,8 @@ static void dync__fuse_sink(dync__fuse_job *job)
         dync__fuse_item *item = &job->item.at[i];
         if (item->dead) continue;
         int late = job->number.at[i];
-        if (item->row || late == INT16_MAX || item->in.prim == DYNC__P_reduce) late = item->in.section;
+        if (item->row || late == INT16_MAX || item->in.prim == DYNC__P_reduce)
+            late = item->in.section;
         for (int j = i + 1; j < job->item.n && item->buf; j++) {
             const dync__fuse_item *after = &job->item.at[j];
             bool ordered = !after->dead && after->buf && after->buf->id == item->buf->id &&
@@ -350,7 +361,8 @@ static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
     bool rows = false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        rows |= !item->dead && (item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan);
+        rows |= !item->dead &&
+                (item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan);
     }
     if (rows) dync__fuse_hoist(job, nest);
     for (int i = 0; i < job->item.n; i++) {
@@ -364,8 +376,8 @@ static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
     return !job->no_memory;
 }
 
-/* A generator may recompute a phase value in a later phase instead of keeping it. Would it read what was
- * overwritten meanwhile? */
+/* A generator may recompute a phase value in a later phase instead of keeping it. Would it read
+ * what was overwritten meanwhile? */
 static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
 {
     const dync__fuse_item *s = &job->item.at[store];
@@ -377,8 +389,8 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
         for (int a = 0; a < 3 && !item->dead; a++) {
             int arg = item->in.arg[a];
             if (arg < 0 || !job->number.at[arg]) continue;
-            bool after =
-                item->in.section > s->in.section || (item->in.section == s->in.section && i > store);
+            bool after = item->in.section > s->in.section ||
+                         (item->in.section == s->in.section && i > store);
             if (after && job->item.at[arg].in.section < item->in.section) return false;
             old |= item->in.prim != DYNC__P_reduce;
         }
@@ -389,14 +401,15 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
 
 /* ---- a kernel from the items ----------------------------------------------------------------- */
 
-/* A store that jumps along the inner loops while a few rows lie side by side (three channels, last) belongs
- * in a nest of its own. Many rows side by side are what generators run as vectors. */
+/* A store that jumps along the inner loops while a few rows lie side by side (three channels, last)
+ * belongs in a nest of its own. Many rows side by side are what generators run as vectors. */
 static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item *item)
 {
     int64_t inner = INT64_MAX, outer = INT64_MAX, side_by_side = 1;
     if (item->row || dync__fuse_size(nest->extent, 0, nest->n) <= DYNC__FUSE_SMALL) return false;
     for (int d = 0; d < nest->n; d++) {
-        int64_t *least = d < nest->n_outer ? &outer : &inner, stride = llabs(item->access.stride[d]);
+        int64_t *least = d < nest->n_outer ? &outer : &inner,
+                stride = llabs(item->access.stride[d]);
         if (nest->extent[d] <= 1 || stride >= *least) continue;
         *least = stride;
         if (d < nest->n_outer) side_by_side = nest->extent[d];
@@ -420,17 +433,19 @@ static bool dync__fuse_limits(dync__fuse_job *job, int live)
     return true;
 }
 
-static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__fuse_job *job, int number)
+static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__fuse_job *job,
+                                 int number)
 {
     dync__inst in = item->in;
     for (int a = 0; a < 3; a++)
         if (in.arg[a] >= 0) in.arg[a] = job->number.at[in.arg[a]];
     if (item->buf) {
         int mode = dync__fuse_is_store(in.prim) ? DYNC__BUF_OUT : DYNC__BUF_IN;
-        in.buf =
-            dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size, item->buf->name);
+        in.buf = dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size,
+                                  item->buf->name);
     }
-    if (in.access >= 0) in.access = dync__kernel_access(k, item->access.offset, item->access.stride);
+    if (in.access >= 0)
+        in.access = dync__kernel_access(k, item->access.offset, item->access.stride);
     if (in.prim == DYNC__P_random) k->uses_random = true;
     job->number.at[number] = k->inst.n;
     if (!k->failed && !dync__avec_push(k->arena, &k->inst, in)) k->failed = true;
@@ -456,13 +471,15 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     job->no_memory = k->failed;
     if (k->failed) return NULL;
     for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
-        if (k->inst.at[i].prim == DYNC__P_scan) return NULL; /* code carries its sum along one loop */
+        if (k->inst.at[i].prim == DYNC__P_scan)
+            return NULL; /* code carries its sum along one loop */
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }
 
 /* From resolved items to a kernel. */
-static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *nest, const char *name)
+static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *nest,
+                                       const char *name)
 {
     int live = dync__fuse_sweep(job);
     if (!dync__fuse_limits(job, live) || !dync__fuse_place_all(job, nest)) return NULL;
@@ -504,19 +521,26 @@ static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r
     for (int g = 0; g < n; g++) solved &= f->map[0].solved[g];
     if (!r->guest_pointwise) {
         *place = DYNC__FUSE_OWN;
-        return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, DYNC__ORDER_FORWARD) &&
+        return dync__map_complete(f, 0) &&
+               dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, DYNC__ORDER_FORWARD) &&
                dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n,
-                                dync__fuse_order_matters(r->guest) ? DYNC__ORDER_SAME : DYNC__ORDER_FORWARD);
+                                dync__fuse_order_matters(r->guest) ? DYNC__ORDER_SAME
+                                                                   : DYNC__ORDER_FORWARD);
     }
-    bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, DYNC__ORDER_FORWARD);
+    bool row = !r->host_pointwise && solved &&
+               dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, DYNC__ORDER_FORWARD);
     *place = row && from_row ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE;
     if (*place == DYNC__FUSE_ROW) return true;
-    if (dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n, 0, f->nest.n, backwards ? DYNC__ORDER_ANY : DYNC__ORDER_FORWARD)) return true;
+    if (dync__map_complete(f, 0) &&
+        dync__map_covers(f, 0, 0, n, 0, f->nest.n,
+                         backwards ? DYNC__ORDER_ANY : DYNC__ORDER_FORWARD))
+        return true;
     *place = DYNC__FUSE_ROW;
     return row;
 }
 
-/* One long row keeps one thread busy: a second pass over it is better a kernel of its own, which splits. */
+/* One long row keeps one thread busy: a second pass over it is better a kernel of its own, which
+ * splits. */
 static bool dync__fuse_is_serial(const dync__fuse_job *job, const dync__nest *nest)
 {
     if (dync__fuse_size(nest->extent, 0, nest->n_outer) >= 8) return false;
@@ -535,8 +559,8 @@ static const char *dync__fuse_name(dync__arena *arena, const char *a, const char
 }
 
 /* Tries the map that access h of the host and access g of the guest give. */
-static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h,
-                                    const dync__inst *g)
+static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r,
+                                    const dync__inst *h, const dync__inst *g)
 {
     dync__fuse_frame *f = &job->frame;
     dync__fuse_place place;
@@ -548,7 +572,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
         return NULL;
     /* what flips a scan's result */
     bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim);
-    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place)) return NULL;
+    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place))
+        return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -562,7 +587,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     if (!dync__fuse_limits(job, live)) return NULL;
     for (int i = 0; i < job->item.n && r->guest_pointwise && !r->host_pointwise; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || !dync__fuse_is_store(item->in.prim) || item->first != r->guest_first) continue;
+        if (item->dead || !dync__fuse_is_store(item->in.prim) || item->first != r->guest_first)
+            continue;
         if (dync__fuse_bad_layout(&f->nest, item)) return NULL;
     }
     const dync__kernel *first = r->guest_first ? r->guest : r->host,
@@ -572,8 +598,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     return k && dync__fuse_is_serial(job, &f->nest) ? NULL : k;
 }
 
-/* Does the pair of accesses tie the kernels? rank 0: the first stores what the second loads; 1: both load
- * it; 2: the rest */
+/* Does the pair of accesses tie the kernels? rank 0: the first stores what the second loads; 1:
+ * both load it; 2: the rest */
 static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, const dync__inst *g)
 {
     if (dync__fuse_is_indexed(h->prim) || dync__fuse_is_indexed(g->prim)) return -1;
@@ -588,11 +614,14 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
     bool guest_first = a.pointwise;
     dync__fuse_roles r = {guest_first ? second : first, guest_first ? first : second, guest_first,
-                          guest_first ? b.pointwise : a.pointwise, guest_first ? a.pointwise : b.pointwise};
+                          guest_first ? b.pointwise : a.pointwise,
+                          guest_first ? a.pointwise : b.pointwise};
     int tries = 8;
     if (a.tangled || b.tangled || a.empty || b.empty || (guest_first ? a.scatters : b.scatters))
         return NULL;
-    if (first->inst.n + second->inst.n > 2 * job->max_insts || !dync__fuse_same_dtypes(first, second)) return NULL;
+    if (first->inst.n + second->inst.n > 2 * job->max_insts ||
+        !dync__fuse_same_dtypes(first, second))
+        return NULL;
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < r.host->inst.n; i++)
             for (int j = 0; j < r.guest->inst.n && r.host->inst.at[i].buf >= 0 && tries > 0; j++) {
@@ -608,8 +637,8 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
 
 /* ---- inlining through a map ------------------------------------------------------------------ */
 
-/* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the store, or
- * -1: none or no expression. */
+/* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the
+ * store, or -1: none or no expression. */
 static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t buf_id)
 {
     int store = -1;
@@ -678,13 +707,14 @@ DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_
     return n < 0 ? -1 : work;
 }
 
-/* Does k write anything that the slice of first (job->number) reads? Then it cannot be read later or
- * elsewhere. */
+/* Does k write anything that the slice of first (job->number) reads? Then it cannot be read later
+ * or elsewhere. */
 static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel *first,
                                   const dync__kernel *k)
 {
     for (int i = 0; i < first->inst.n; i++)
-        for (int j = 0; j < k->inst.n && job->number.at[i] >= 0 && first->inst.at[i].buf >= 0; j++) {
+        for (int j = 0; j < k->inst.n && job->number.at[i] >= 0 && first->inst.at[i].buf >= 0;
+             j++) {
             const dync__inst *in = &k->inst.at[j];
             if (dync__fuse_is_store(in->prim) &&
                 k->buf.at[in->buf].id == first->buf.at[first->inst.at[i].buf].id)
@@ -700,30 +730,35 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     dync__fuse_frame *f = &job->frame;
     int access[DYNC__FUSE_MAPS], value[DYNC__FUSE_MAPS];
     bool row[DYNC__FUSE_MAPS];
-    int n = dync__fuse_loads(second, buf_id, access, row), store = dync__fuse_slice(job, first, buf_id);
-    if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0) return NULL;
+    int n = dync__fuse_loads(second, buf_id, access, row),
+        store = dync__fuse_slice(job, first, buf_id);
+    if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0)
+        return NULL;
     const dync__inst *made = &first->inst.at[store];
     if (!dync__fuse_same_dtypes(first, second)) return NULL;
-    if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second)) return NULL;
+    if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second))
+        return NULL;
     const dync__access *stored = &first->access.at[made->access];
     dync__frame_start(f, second);
     if (b.pointwise) f->nest.n_outer = 0;
     for (int m = 0; m < n; m++) {
         dync__frame_add_map(f, first);
-        if (!dync__map_solve(f, m, dync__nest_access(&f->nest, &second->access.at[access[m]]), stored))
+        if (!dync__map_solve(f, m, dync__nest_access(&f->nest, &second->access.at[access[m]]),
+                             stored))
             return NULL;
     }
     job->item.n = 0;
     for (int m = 0; m < n; m++) {
         dync__fuse_slice(job, first, buf_id);
         if (job->no_memory ||
-            !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
-                            true, true))
+            !dync__fuse_add(job, f, first, m,
+                            row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE, true, true))
             return NULL;
         value[m] = job->number.at[made->arg[0]];
     }
     int base = job->item.n;
-    if (!dync__fuse_add(job, f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false))
+    if (!dync__fuse_add(job, f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false,
+                        false))
         return NULL;
     for (int i = 0; i < second->inst.n; i++) {
         const dync__inst *in = &second->inst.at[i];

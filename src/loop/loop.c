@@ -1,9 +1,11 @@
-/* loop/loop.c: builds kernels of loop IR. Before it: op/lower.c and vecmath.c call it; after it: check, simplify, fuse.
+/* loop/loop.c: builds kernels of loop IR. Before it: op/lower.c and vecmath.c call it; after it:
+ * check, simplify, fuse.
  *
- * A kernel and all its vectors live in one arena. Building is sticky: when memory runs out k->failed is set, every later call
- * gives -1 and passes -1 operands on, so lowering code is written straight and tested once at its end.
- * Invariants: operands stand before their users; sections never decrease; an equal pure value that may legally be used in the
- * builder's section is returned instead of a second copy (value numbering: Cocke & Schwartz 1970). */
+ * A kernel and all its vectors live in one arena. Building is sticky: when memory runs out
+ * k->failed is set, every later call gives -1 and passes -1 operands on, so lowering code is
+ * written straight and tested once at its end. Invariants: operands stand before their users;
+ * sections never decrease; an equal pure value that may legally be used in the builder's section is
+ * returned instead of a second copy (value numbering: Cocke & Schwartz 1970). */
 #include "../dync.in.h"
 #include "loop.h"
 
@@ -14,8 +16,11 @@ static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X
 
 DYNC__BUSY DYNC__FN const dync__prim_row *dync__prim_info(int prim)
 {
-    static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'}, {"and", 2, "ilb", 'S'}, {"or", 2, "ilb", 'S'},
-                                              {"xor", 2, "ilb", 'S'},     {"not", 1, "ilb", 'S'}};
+    static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'},
+                                              {"and", 2, "ilb", 'S'},
+                                              {"or", 2, "ilb", 'S'},
+                                              {"xor", 2, "ilb", 'S'},
+                                              {"not", 1, "ilb", 'S'}};
     switch (prim) {
     case DYNC__P_const_: return &keywords[0];
     case DYNC__P_and_: return &keywords[1];
@@ -51,10 +56,12 @@ DYNC__FN int dync__reduce_type(int kind, int operand_type)
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer, int n_dims, const int64_t *extent)
+DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer,
+                                        int n_dims, const int64_t *extent)
 {
     if (n_outer < 0 || n_dims < n_outer || n_dims > DYNC__LOOP_MAX_DIMS) {
-        dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected 0 <= outer <= loops <= %d, got %d and %d", name ? name : "",
+        dync__fail(DYNC_ERR_INTERNAL,
+                   "kernel %s: expected 0 <= outer <= loops <= %d, got %d and %d", name ? name : "",
                    (int)DYNC__LOOP_MAX_DIMS, n_outer, n_dims);
         return NULL;
     }
@@ -69,7 +76,8 @@ DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, in
     return k;
 }
 
-DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, int64_t size, const char *name)
+DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, int64_t size,
+                              const char *name)
 {
     for (int i = 0; id >= 0 && i < k->buf.n; i++) {
         if (k->buf.at[i].id != id) continue;
@@ -117,8 +125,8 @@ DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in)
 
 static bool dync__lb_equal(const dync__inst *a, const dync__inst *b)
 {
-    return a->prim == b->prim && a->type == b->type && memcmp(a->arg, b->arg, sizeof a->arg) == 0 && a->buf == b->buf &&
-           a->access == b->access && a->imm.i == b->imm.i;
+    return a->prim == b->prim && a->type == b->type && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
+           a->buf == b->buf && a->access == b->access && a->imm.i == b->imm.i;
 }
 
 /* Brings the chains up to date; others may have appended to or replaced k->inst meanwhile. */
@@ -130,7 +138,8 @@ static bool dync__lb_chains(dync__kernel *k)
     }
     while (k->share.next.n < k->inst.n) {
         int i = k->share.next.n;
-        int32_t *head = &k->share.head[dync__lb_hash(&k->inst.at[i]) % (uint64_t)DYNC__COUNT_OF(k->share.head)];
+        int32_t *head =
+            &k->share.head[dync__lb_hash(&k->inst.at[i]) % (uint64_t)DYNC__COUNT_OF(k->share.head)];
         if (!dync__avec_push(k->arena, &k->share.next, *head)) return false;
         *head = i + 1;
     }
@@ -204,7 +213,9 @@ DYNC__FN int dync__lb_type(const dync__lb *b, int value)
 
 static int dync__lb_bad(dync__lb *b, const char *what, int prim)
 {
-    if (!b->k->failed) dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s: %s", b->k->name, dync__prim_info(prim)->name, what);
+    if (!b->k->failed)
+        dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s: %s", b->k->name, dync__prim_info(prim)->name,
+                   what);
     b->k->failed = true;
     return -1;
 }
@@ -212,9 +223,12 @@ static int dync__lb_bad(dync__lb *b, const char *what, int prim)
 DYNC__FN int dync__lb_op(dync__lb *b, int prim, int a, int second, int third)
 {
     const dync__prim_row *row = dync__prim_info(prim);
-    if (!dync__prim_is_pure(prim) || row->result == 'T') return dync__lb_bad(b, "has a builder call of its own", prim);
-    int type = row->result == 'B' ? DYNC_BOOL : dync__lb_type(b, prim == DYNC__P_select ? second : a);
-    dync__inst in = dync__inst_make(prim, type, a, row->n_args > 1 ? second : -1, row->n_args > 2 ? third : -1);
+    if (!dync__prim_is_pure(prim) || row->result == 'T')
+        return dync__lb_bad(b, "has a builder call of its own", prim);
+    int type = row->result == 'B' ? DYNC_BOOL
+                                  : dync__lb_type(b, prim == DYNC__P_select ? second : a);
+    dync__inst in =
+        dync__inst_make(prim, type, a, row->n_args > 1 ? second : -1, row->n_args > 2 ? third : -1);
     return dync__lb_add(b, &in);
 }
 
@@ -223,14 +237,17 @@ DYNC__FN int dync__lb_f(dync__lb *b, int type, double x)
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
     in.imm.f = type == DYNC_F32 ? (double)(float)x : x;
     /* NaN is one value: by bits, as the user's flags may have abolished it */
-    if (((uint64_t)in.imm.i & 0x7fffffffffffffffu) > 0x7ff0000000000000u) in.imm.i = 0x7ff8000000000000;
+    if (((uint64_t)in.imm.i & 0x7fffffffffffffffu) > 0x7ff0000000000000u)
+        in.imm.i = 0x7ff8000000000000;
     return dync__lb_share(b, &in, false);
 }
 
 DYNC__FN int dync__lb_i(dync__lb *b, int type, int64_t x)
 {
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
-    in.imm.i = type == DYNC_BOOL ? x != 0 : type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)(uint64_t)x : x;
+    in.imm.i = type == DYNC_BOOL  ? x != 0
+               : type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)(uint64_t)x
+                                  : x;
     return dync__lb_share(b, &in, false);
 }
 
@@ -238,7 +255,8 @@ static int dync__lb_memory(dync__lb *b, int prim, int buf, int access, int value
 {
     if (b->k->failed || buf < 0 || access < 0 || buf >= b->k->buf.n || access >= b->k->access.n)
         return dync__lb_bad(b, "no such buffer or access", prim);
-    dync__inst in = dync__inst_make(prim, dync__dtype_info(b->k->buf.at[buf].dtype)->compute, value, index, -1);
+    dync__inst in =
+        dync__inst_make(prim, dync__dtype_info(b->k->buf.at[buf].dtype)->compute, value, index, -1);
     in.buf = buf;
     in.access = access;
     return dync__lb_add(b, &in);
@@ -266,7 +284,8 @@ DYNC__FN int dync__lb_storex(dync__lb *b, int buf, int access, int value, int in
 
 DYNC__FN int dync__lb_index(dync__lb *b, int access)
 {
-    if (b->k->failed || access < 0 || access >= b->k->access.n) return dync__lb_bad(b, "no such access", DYNC__P_index);
+    if (b->k->failed || access < 0 || access >= b->k->access.n)
+        return dync__lb_bad(b, "no such access", DYNC__P_index);
     dync__inst in = dync__inst_make(DYNC__P_index, DYNC_I64, -1, -1, -1);
     in.access = access;
     return dync__lb_add(b, &in);
@@ -296,7 +315,8 @@ DYNC__FN int dync__lb_wrap(dync__lb *b, int a, int storage_dtype)
 
 DYNC__FN int dync__lb_reduce(dync__lb *b, int kind, int a)
 {
-    dync__inst in = dync__inst_make(DYNC__P_reduce, dync__reduce_type(kind, dync__lb_type(b, a)), a, -1, -1);
+    dync__inst in =
+        dync__inst_make(DYNC__P_reduce, dync__reduce_type(kind, dync__lb_type(b, a)), a, -1, -1);
     in.imm.i = kind;
     return dync__lb_share(b, &in, false);
 }

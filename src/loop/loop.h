@@ -1,6 +1,8 @@
-/* loop/loop.h: the loop IR. After tensor/, before codegen/. Text, check, simplify, fuse, schedule work on it; codegen/ runs it.
+/* loop/loop.h: the loop IR. After tensor/, before codegen/. Text, check, simplify, fuse, schedule
+ * work on it; codegen/ runs it.
  *
- * A kernel is a nest: outer loops (rows), and inside each row a sequence of phases over the same inner loops.
+ * A kernel is a nest: outer loops (rows), and inside each row a sequence of phases over the same
+ * inner loops.
  *
  *   kernel softmax(in x f32, out y f32) outer o0<64 inner i0<1000 {
  *     phase 0 { v0 = load x[1000*o0 + i0]            v1 = reduce.max v0 }
@@ -8,28 +10,32 @@
  *     phase 2 { v5 = div v3, v4    store y[1000*o0 + i0], v5 }
  *   }
  *
- * Each value (instruction) sits in one section: 2p+1 = inside phase p, once per inner index; 2p = row code before phase p,
- * once per row. A reduce stands in a phase and its result is a row value from the next section on. Sections never decrease
- * along the instruction list. A phase value used in a later phase is kept (row buffer) or recomputed: the generator's choice.
- * A scan is such a value too: made again in another phase it begins anew, and so is the same.
- * Pointwise kernels have one phase and no outer loops, or any split: the meaning is the same.
- * Values are scalars of a compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store rounds.
- * Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an operator's result must.
- * An empty inner nest reduces to the identity: 0, 1, -inf or the least integer, +inf or the greatest, false, true, position 0.
+ * Each value (instruction) sits in one section: 2p+1 = inside phase p, once per inner index; 2p =
+ * row code before phase p, once per row. A reduce stands in a phase and its result is a row value
+ * from the next section on. Sections never decrease along the instruction list. A phase value used
+ * in a later phase is kept (row buffer) or recomputed: the generator's choice. A scan is such a
+ * value too: made again in another phase it begins anew, and so is the same. Pointwise kernels have
+ * one phase and no outer loops, or any split: the meaning is the same. Values are scalars of a
+ * compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store
+ * rounds. Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an
+ * operator's result must. An empty inner nest reduces to the identity: 0, 1, -inf or the least
+ * integer, +inf or the greatest, false, true, position 0.
  *
- * Meaning where C leaves a choice (eval.c is the reference): integer arithmetic wraps; min(a, b) is a < b || a is NaN ? a : b and max
- * likewise with >, so of two zeros the second is taken; shl and shr by a count outside [0, bits) give 0 and the sign; BOOL and or xor
- * not are logical; NaN is one value: its sign and payload are unspecified but through neg, abs, select, bitcast, load and store.
- * select(lt(x, k), k, x) and select(lt(k, x), k, x) are how vecmath clamps: one max or min instruction on x86-64.
+ * Meaning where C leaves a choice (eval.c is the reference): integer arithmetic wraps; min(a, b) is
+ * a < b || a is NaN ? a : b and max likewise with >, so of two zeros the second is taken; shl and
+ * shr by a count outside [0, bits) give 0 and the sign; BOOL and or xor not are logical; NaN is one
+ * value: its sign and payload are unspecified but through neg, abs, select, bitcast, load and
+ * store. select(lt(x, k), k, x) and select(lt(k, x), k, x) are how vecmath clamps: one max or min
+ * instruction on x86-64.
  */
 #ifndef DYNC__LOOP_H
 #define DYNC__LOOP_H
 #include "../tensor/sym.h"
 enum { DYNC__LOOP_MAX_DIMS = 16 };
 
-/* Scalar primitives, one row each. args: operands. types: allowed compute types (f F32, d F64, i I32, l I64, b BOOL).
- * result: S same as operand, B BOOL, T imm_type. c: C expression over a b c for generators that print C (type-specific ones
- * are NULL and handled by name). */
+/* Scalar primitives, one row each. args: operands. types: allowed compute types (f F32, d F64, i
+ * I32, l I64, b BOOL). result: S same as operand, B BOOL, T imm_type. c: C expression over a b c
+ * for generators that print C (type-specific ones are NULL and handled by name). */
 /*    name     args types    result */
 /* clang-format off */
 #define DYNC__PRIMS(X)                                                                                                \
@@ -65,48 +71,84 @@ enum {
 #define DYNC__X(name, args, types, result) DYNC__P_##name,
     DYNC__PRIMS(DYNC__X)
 #undef DYNC__X
-    DYNC__N_PRIMS
+        DYNC__N_PRIMS
 };
-typedef struct dync__prim_row { const char *name; int n_args; const char *types; char result; } dync__prim_row;
-DYNC__FN const dync__prim_row *dync__prim_info(int prim);   /* names print without the trailing _ */
-/* argmax and argmin reduce a and give the I64 position in the linearised inner loops of the first extreme; NaN counts as extreme. */
-typedef enum { DYNC__R_SUM, DYNC__R_PROD, DYNC__R_MAX, DYNC__R_MIN, DYNC__R_ANY, DYNC__R_ALL, DYNC__R_ARGMAX, DYNC__R_ARGMIN } dync__reduce_kind;
+typedef struct dync__prim_row {
+    const char *name;
+    int n_args;
+    const char *types;
+    char result;
+} dync__prim_row;
+DYNC__FN const dync__prim_row *dync__prim_info(int prim); /* names print without the trailing _ */
+/* argmax and argmin reduce a and give the I64 position in the linearised inner loops of the first
+ * extreme; NaN counts as extreme. */
+typedef enum {
+    DYNC__R_SUM,
+    DYNC__R_PROD,
+    DYNC__R_MAX,
+    DYNC__R_MIN,
+    DYNC__R_ANY,
+    DYNC__R_ALL,
+    DYNC__R_ARGMAX,
+    DYNC__R_ARGMIN
+} dync__reduce_kind;
 
 /* elements; one stride per loop, 0 = constant along it */
-typedef struct dync__access { int64_t offset, stride[DYNC__LOOP_MAX_DIMS]; } dync__access;
+typedef struct dync__access {
+    int64_t offset, stride[DYNC__LOOP_MAX_DIMS];
+} dync__access;
 
 typedef struct dync__inst {
-    uint8_t prim, type;              /* type: compute dtype of the result (of the stored value for store) */
+    uint8_t prim, type; /* type: compute dtype of the result (of the stored value for store) */
     int16_t section;
-    int32_t arg[3];                  /* instruction numbers, -1 none */
-    int32_t buf, access;             /* load loadx store storex; index uses access; -1 none */
-    union { int64_t i; double f; } imm;
-    const char *origin;              /* operator that it came from, for dumps; may be NULL */
+    int32_t arg[3];      /* instruction numbers, -1 none */
+    int32_t buf, access; /* load loadx store storex; index uses access; -1 none */
+    union {
+        int64_t i;
+        double f;
+    } imm;
+    const char *origin; /* operator that it came from, for dumps; may be NULL */
 } dync__inst;
 
-enum { DYNC__BUF_IN = 1, DYNC__BUF_OUT = 2 };            /* both: read and written (in place) */
+enum { DYNC__BUF_IN = 1, DYNC__BUF_OUT = 2 }; /* both: read and written (in place) */
 /* id: plan slot; size in elements, for the check; -1 unknown */
-typedef struct dync__buf { int32_t id; uint8_t dtype, mode; const char *name; int64_t size; } dync__buf;
+typedef struct dync__buf {
+    int32_t id;
+    uint8_t dtype, mode;
+    const char *name;
+    int64_t size;
+} dync__buf;
 
 typedef struct dync__kernel {
     const char *name;
-    int n_outer, n_dims;                                  /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    int n_outer, n_dims; /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
     int64_t extent[DYNC__LOOP_MAX_DIMS];
     DYNC__VEC(dync__inst) inst;
     DYNC__VEC(dync__access) access;
     DYNC__VEC(dync__buf) buf;
-    dync__arena *arena;                                   /* where the vectors grow */
+    dync__arena *arena; /* where the vectors grow */
     bool uses_random;
-    bool failed;                                          /* sticky: memory ran out while building */
+    bool failed; /* sticky: memory ran out while building */
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
-    struct { int32_t head[64]; DYNC__VEC(int32_t) next; } share;
+    struct {
+        int32_t head[64];
+        DYNC__VEC(int32_t) next;
+    } share;
 } dync__kernel;
 
-/* ---- builder (loop.c): appends to k in the current section; ids are never negative unless k->failed */
-typedef struct dync__lb { dync__kernel *k; int section; const char *origin; bool fast_math; } dync__lb;
-DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_outer, int n_dims, const int64_t *extent);
+/* ---- builder (loop.c): appends to k in the current section; ids are never negative unless
+ * k->failed */
+typedef struct dync__lb {
+    dync__kernel *k;
+    int section;
+    const char *origin;
+    bool fast_math;
+} dync__lb;
+DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_outer, int n_dims,
+                                        const int64_t *extent);
 /* the same id again: modes are or-ed, same index */
-DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size, const char *name);
+DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size,
+                              const char *name);
 /* equal accesses are shared */
 DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);
 /* type by the row's rule; folds constants; common values are shared */
@@ -121,7 +163,7 @@ DYNC__FN int dync__lb_store(dync__lb *, int buf, int access, int value);
 DYNC__FN int dync__lb_storex(dync__lb *, int buf, int access, int value, int index);
 /* the access' number as I64 */
 DYNC__FN int dync__lb_index(dync__lb *, int access);
-DYNC__FN int dync__lb_cast(dync__lb *, int a, int type);                   /* no-op where equal */
+DYNC__FN int dync__lb_cast(dync__lb *, int a, int type); /* no-op where equal */
 DYNC__FN int dync__lb_bitcast(dync__lb *, int a, int type);
 /* no-op for dtypes that are their own compute type */
 DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);
@@ -129,8 +171,9 @@ DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
 DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
-/* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an equal value that may be used in this
- * section, and appends. across: values of earlier phases count as well. An instruction's section is the builder's. */
+/* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an
+ * equal value that may be used in this section, and appends. across: values of earlier phases count
+ * as well. An instruction's section is the builder's. */
 DYNC__FN int dync__lb_add(dync__lb *, const dync__inst *);
 DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
 /* no buffer, no immediate */
@@ -142,9 +185,15 @@ DYNC__FN int dync__reduce_type(int kind, int operand_type);
 
 /* ---- eval.c: the meaning of every primitive, one value at a time ----------------------------- */
 /* f for F32, d for F64, i else: I32 sign-extended, BOOL 0 or 1 */
-typedef union dync__scalar { int64_t i; double d; float f; } dync__scalar;
-/* A pure primitive (arithmetic, compare, select, cast, bitcast, wrap): type is the result's, arg_type that of a (of b for select). */
-DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a, dync__scalar b, dync__scalar c, int64_t imm);
+typedef union dync__scalar {
+    int64_t i;
+    double d;
+    float f;
+} dync__scalar;
+/* A pure primitive (arithmetic, compare, select, cast, bitcast, wrap): type is the result's,
+ * arg_type that of a (of b for select). */
+DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a,
+                                      dync__scalar b, dync__scalar c, int64_t imm);
 DYNC__FN bool dync__prim_is_pure(int prim);
 /* whether `fma` rounds once on this machine */
 DYNC__FN bool dync__has_fma(void);
@@ -167,7 +216,9 @@ DYNC__INLINE dync__scalar dync__eval_int(int type, uint64_t x)
 {
     dync__scalar r;
     memset(&r, 0, sizeof r);
-    r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
+    r.i = type == DYNC_I32    ? (int64_t)(int32_t)(uint32_t)x
+          : type == DYNC_BOOL ? (int64_t)(x != 0)
+                              : (int64_t)x;
     return r;
 }
 
@@ -186,7 +237,8 @@ DYNC__INLINE dync__scalar dync__eval_f64(double x)
     return r;
 }
 
-/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA */
+/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits
+ * on every generator with FMA */
 /* clang-format off */
 #define DYNC__VECMATH(X) \
     X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) \
@@ -197,7 +249,7 @@ DYNC__VECMATH(DYNC__X)
 #undef DYNC__X
 DYNC__FN int dync__vm_pow(dync__lb *, int a, int b);
 DYNC__FN int dync__vm_atan2(dync__lb *, int a, int b);
-DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b);       /* C's fmod, floats */
+DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b); /* C's fmod, floats */
 
 /* ---- text and check -------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
@@ -211,22 +263,38 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 DYNC__FN void dync__kernel_simplify(dync__kernel *);
 /* merges adjacent loops where every access allows, drops extents of 1 */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);
-/* expand.c: without primitives that generators do not have; stores_round: nor roundings that a store does anyway. k itself where nothing changes. NULL: no memory. */
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k, bool stores_round);
-/* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
- * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
- * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.
+/* expand.c: without primitives that generators do not have; stores_round: nor roundings that a
+ * store does anyway. k itself where nothing changes. NULL: no memory. */
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k,
+                                                 bool stores_round);
+/* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that
+ * reads and writes buffers by id. Gives fewer steps in a legal order: producer/consumer and sibling
+ * fusion into one nest (phases, row buffers), inlining of cheap producers through index maps. A
+ * buffer for which keep(id) is false loses its store once every reader got its value directly.
  * Results are those of the unfused kernels to the bit. The plain form beside it: options.off. */
-typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
-typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
-DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
-/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are of pairs of pairs. */
+typedef struct dync__fuse_step {
+    dync__kernel *k;
+    int n_reads, n_writes;
+    const int32_t *reads, *writes;
+    void *call;
+} dync__fuse_step;
+typedef struct dync__fuse_options {
+    bool off;
+    int max_insts;
+    bool (*keep)(void *user, int32_t buf_id);
+    void *user;
+} dync__fuse_options;
+DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps,
+                                const dync__fuse_options *);
+/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float
+ * sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
 /* one addition is 1 */
 DYNC__FN int dync__cost_inst(const dync__inst *);
 /* bytes of cache line used up per step */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
-/* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride innermost), see file. */
+/* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride
+ * innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 #endif

@@ -1,11 +1,11 @@
-/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take the
- * loops as they come.
+/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take
+ * the loops as they come.
  *
- * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked
- * in the smallest steps goes innermost, stores counting three times a load; then neighbours that every
- * access walks as one are collapsed. A float sum may thereby add in another order (within its error bound,
- * and always the same for one kernel); argmax and argmin, which name positions, scans, and kernels that depend on
- * the order of their indices are left as they are. */
+ * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory
+ * is walked in the smallest steps goes innermost, stores counting three times a load; then
+ * neighbours that every access walks as one are collapsed. A float sum may thereby add in another
+ * order (within its error bound, and always the same for one kernel); argmax and argmin, which name
+ * positions, scans, and kernels that depend on the order of their indices are left as they are. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -19,8 +19,10 @@ static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->buf < 0) continue;
-        int64_t stride = k->access.at[in->access].stride[d], weight = dync__inst_has_value(in) ? 1 : 3;
-        cost.lines += weight * dync__cost_stride(stride, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
+        int64_t stride = k->access.at[in->access].stride[d],
+                weight = dync__inst_has_value(in) ? 1 : 3;
+        cost.lines += weight *
+                      dync__cost_stride(stride, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
         cost.steps += weight * DYNC__MIN(llabs(stride), INT32_MAX);
     }
     return cost;
@@ -62,8 +64,9 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k)
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        positions |=
-            in->prim == DYNC__P_scan || (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN));
+        positions |= in->prim == DYNC__P_scan ||
+                     (in->prim == DYNC__P_reduce &&
+                      (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN));
     }
     if (!traits.tangled && !traits.scatters) {
         dync__schedule_sort(k, 0, k->n_outer, order);

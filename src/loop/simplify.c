@@ -1,35 +1,32 @@
-/* loop/simplify.c: folding while building, and the passes that shrink a kernel. After lowering, before and after fusion.
+/* loop/simplify.c: folding while building, and the passes that shrink a kernel. After lowering,
+ * before and after fusion.
  *
- * Everything here keeps results to the bit (NaN being one value): an identity is used only where IEEE 754 has no exception to it,
- * so x + 0 stays (x = -0) and x - 0 goes. fma is folded only where one rounding and two agree, as the machine that folds need
- * not be the one that runs. Constants are folded by dync__prim_eval, the definition of the primitives.
- * Simplify rebuilds the kernel through the builder: each live instruction is folded and shared again (value numbering). */
+ * Everything here keeps results to the bit (NaN being one value): an identity is used only where
+ * IEEE 754 has no exception to it, so x + 0 stays (x = -0) and x - 0 goes. fma is folded only where
+ * one rounding and two agree, as the machine that folds need not be the one that runs. Constants
+ * are folded by dync__prim_eval, the definition of the primitives. Simplify rebuilds the kernel
+ * through the builder: each live instruction is folded and shared again (value numbering). */
 #include "../dync.in.h"
 #include "loop.h"
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static const dync__inst *dync__fold_def(const dync__lb *b, int v)
-{
-    return &b->k->inst.at[v];
-}
+static const dync__inst *dync__fold_def(const dync__lb *b, int v) { return &b->k->inst.at[v]; }
 
 static bool dync__fold_is_const(const dync__lb *b, int v)
 {
     return v >= 0 && dync__fold_def(b, v)->prim == DYNC__P_const_;
 }
 
-static bool dync__fold_is_float(int type)
-{
-    return type == DYNC_F32 || type == DYNC_F64;
-}
+static bool dync__fold_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
 
 /* Is v the float constant x (the sign of zero counts), or the integer constant x? */
 static bool dync__fold_is(const dync__lb *b, int v, double x)
 {
     if (!dync__fold_is_const(b, v)) return false;
     const dync__inst *in = dync__fold_def(b, v);
-    if (!dync__fold_is_float(in->type)) return (double)in->imm.i == x && in->imm.i > -1000 && in->imm.i < 1000;
+    if (!dync__fold_is_float(in->type))
+        return (double)in->imm.i == x && in->imm.i > -1000 && in->imm.i < 1000;
     return memcmp(&in->imm.f, &x, sizeof x) == 0;
 }
 
@@ -118,16 +115,19 @@ static int dync__fold_float(dync__lb *b, dync__inst *in)
         return -1;
     case DYNC__P_sub:
         if (dync__fold_is(b, y, 0.0)) return x;
-        if (dync__fold_defined_by(b, y, DYNC__P_neg)) dync__fold_rewrite(in, DYNC__P_add, x, dync__fold_def(b, y)->arg[0]);
+        if (dync__fold_defined_by(b, y, DYNC__P_neg))
+            dync__fold_rewrite(in, DYNC__P_add, x, dync__fold_def(b, y)->arg[0]);
         return -1;
     case DYNC__P_mul:
         if (dync__fold_is(b, y, 1.0)) return x;
         if (dync__fold_defined_by(b, x, DYNC__P_neg) && dync__fold_defined_by(b, y, DYNC__P_neg))
-            dync__fold_rewrite(in, DYNC__P_mul, dync__fold_def(b, x)->arg[0], dync__fold_def(b, y)->arg[0]);
+            dync__fold_rewrite(in, DYNC__P_mul, dync__fold_def(b, x)->arg[0],
+                               dync__fold_def(b, y)->arg[0]);
         return -1;
     case DYNC__P_div:
         if (dync__fold_is(b, y, 1.0)) return x;
-        if (dync__fold_is_const(b, y) && dync__fold_exact_reciprocal(in->type, dync__fold_def(b, y)->imm.f, &reciprocal))
+        if (dync__fold_is_const(b, y) &&
+            dync__fold_exact_reciprocal(in->type, dync__fold_def(b, y)->imm.f, &reciprocal))
             dync__fold_rewrite(in, DYNC__P_mul, x, dync__lb_f(b, in->type, reciprocal));
         return -1;
     case DYNC__P_fma:
@@ -184,7 +184,8 @@ static int dync__fold_unary(dync__lb *b, dync__inst *in)
     case DYNC__P_not_:
         if (def->prim == DYNC__P_not_) return def->arg[0];
         if (in->type == DYNC_BOOL && (def->prim == DYNC__P_eq || def->prim == DYNC__P_ne))
-            dync__fold_rewrite(in, def->prim == DYNC__P_eq ? DYNC__P_ne : DYNC__P_eq, def->arg[0], def->arg[1]);
+            dync__fold_rewrite(in, def->prim == DYNC__P_eq ? DYNC__P_ne : DYNC__P_eq, def->arg[0],
+                               def->arg[1]);
         return -1;
     case DYNC__P_abs:
         if (def->prim == DYNC__P_abs) return x;
@@ -194,14 +195,18 @@ static int dync__fold_unary(dync__lb *b, dync__inst *in)
     case DYNC__P_ceil:
     case DYNC__P_trunc:
     case DYNC__P_rint:
-        return def->prim == DYNC__P_floor || def->prim == DYNC__P_ceil || def->prim == DYNC__P_trunc || def->prim == DYNC__P_rint
+        return def->prim == DYNC__P_floor || def->prim == DYNC__P_ceil ||
+                       def->prim == DYNC__P_trunc || def->prim == DYNC__P_rint
                    ? x
                    : -1;
     case DYNC__P_bitcast:
-        return def->prim == DYNC__P_bitcast && dync__lb_type(b, def->arg[0]) == in->type ? def->arg[0] : -1;
+        return def->prim == DYNC__P_bitcast && dync__lb_type(b, def->arg[0]) == in->type
+                   ? def->arg[0]
+                   : -1;
     case DYNC__P_cast:
         if (def->type == in->type) return x;
-        if (def->prim == DYNC__P_cast && dync__lb_type(b, def->arg[0]) == in->type && dync__fold_widens(in->type, def->type))
+        if (def->prim == DYNC__P_cast && dync__lb_type(b, def->arg[0]) == in->type &&
+            dync__fold_widens(in->type, def->type))
             return def->arg[0];
         return -1;
     case DYNC__P_wrap:
@@ -226,8 +231,8 @@ static int dync__fold_select(dync__lb *b, dync__inst *in)
     return -1;
 }
 
-/* Exactly commutative primitives get their constant, else the later value, on the right: equal values then look equal.
- * min and max are not among them (signed zeros). */
+/* Exactly commutative primitives get their constant, else the later value, on the right: equal
+ * values then look equal. min and max are not among them (signed zeros). */
 static void dync__fold_order(const dync__lb *b, dync__inst *in)
 {
     switch (in->prim) {
@@ -254,12 +259,15 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in)
     int n_args = dync__prim_info(in->prim)->n_args;
     dync__fold_order(b, in);
     if (in->prim == DYNC__P_select) return dync__fold_select(b, in);
-    if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1]) return in->arg[0];
+    if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1])
+        return in->arg[0];
     if (n_args == 1) return dync__fold_unary(b, in);
     if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') {
         /* NaN is not itself */
-        bool itself = in->arg[0] == in->arg[1] && !dync__fold_is_float(dync__lb_type(b, in->arg[0]));
-        return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq) : -1;
+        bool itself = in->arg[0] == in->arg[1] &&
+                      !dync__fold_is_float(dync__lb_type(b, in->arg[0]));
+        return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq)
+                      : -1;
     }
     return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
 }
@@ -319,20 +327,23 @@ DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
     dync__free(number, bytes);
 }
 
-/* A value of an earlier phase that costs no more to make than to keep is made again in the builder's phase. */
+/* A value of an earlier phase that costs no more to make than to keep is made again in the
+ * builder's phase. */
 static int dync__simplify_local(dync__lb *b, int v)
 {
     const dync__inst *def = dync__fold_def(b, v);
     if (!(def->section & 1) || def->section == b->section) return v;
-    if (def->prim != DYNC__P_const_ && def->prim != DYNC__P_index && def->prim != DYNC__P_load) return v;
+    if (def->prim != DYNC__P_const_ && def->prim != DYNC__P_index && def->prim != DYNC__P_load)
+        return v;
     dync__inst copy = *def;
     for (int i = v + 1; copy.buf >= 0 && i < b->k->inst.n; i++)
         if (!dync__inst_has_value(&b->k->inst.at[i]) && b->k->inst.at[i].buf == copy.buf) return v;
     return dync__lb_share(b, &copy, false);
 }
 
-/* Passes every instruction through the builder again. across: equal values of different phases become one, which is then kept;
- * local: what is not worth keeping is made again where it is used. */
+/* Passes every instruction through the builder again. across: equal values of different phases
+ * become one, which is then kept; local: what is not worth keeping is made again where it is used.
+ */
 static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
 {
     dync__inst *old = k->inst.at;
@@ -375,7 +386,8 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *k)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of d, or d has extent 1. */
+/* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of
+ * d, or d has extent 1. */
 static bool dync__collapse_allows(const dync__kernel *k, int d)
 {
     int64_t product;
@@ -383,7 +395,8 @@ static bool dync__collapse_allows(const dync__kernel *k, int d)
     for (int i = 0; i < k->inst.n; i++) {
         if (k->inst.at[i].access < 0) continue;
         const dync__access *a = &k->access.at[k->inst.at[i].access];
-        if (!dync__mul_ok(a->stride[d], k->extent[d], &product) || product != a->stride[d - 1]) return false;
+        if (!dync__mul_ok(a->stride[d], k->extent[d], &product) || product != a->stride[d - 1])
+            return false;
     }
     return true;
 }
@@ -410,7 +423,8 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *k)
     for (int d = k->n_dims - 1; d > 0; d--) {
         if (d == k->n_outer || !dync__collapse_allows(k, d)) continue;
         k->extent[d - 1] *= k->extent[d];
-        for (int i = 0; i < k->access.n; i++) k->access.at[i].stride[d - 1] = k->access.at[i].stride[d];
+        for (int i = 0; i < k->access.n; i++)
+            k->access.at[i].stride[d - 1] = k->access.at[i].stride[d];
         dync__collapse_remove(k, d);
     }
 }

@@ -1,4 +1,5 @@
-/* loop/text.c: kernels as text. Any stage may print; tests and tools read it back (tools/ir/read.c).
+/* loop/text.c: kernels as text. Any stage may print; tests and tools read it back
+ * (tools/ir/read.c).
  *
  *   kernel softmax(in x f32[64000] @0, out y f32[64000] @1) outer o0<64 inner i0<1000 {
  *     phase 0 {
@@ -8,13 +9,14 @@
  *     row 1 { ... }                            the row code before phase 1
  *   }
  *
- * @n is the buffer's plan slot, [n] its elements, [?] unknown. Immediates follow the name: const.f32 0.5, cast.i32 v1,
- * random.f32.normal v2, wrap.u8 v3, reduce.sum v4. What follows `;` is the operator of origin.
- * Values are numbered in order; stores have no number. */
+ * @n is the buffer's plan slot, [n] its elements, [?] unknown. Immediates follow the name:
+ * const.f32 0.5, cast.i32 v1, random.f32.normal v2, wrap.u8 v3, reduce.sum v4. What follows `;` is
+ * the operator of origin. Values are numbered in order; stores have no number. */
 #include "../dync.in.h"
 #include "loop.h"
 
-DYNC__DATA const char *const dync__reduce_names[8] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
+DYNC__DATA const char *const dync__reduce_names[8] = {"sum", "prod", "max",    "min",
+                                                      "any", "all",  "argmax", "argmin"};
 DYNC__DATA const char *const dync__mode_names[4] = {"none", "in", "out", "inout"};
 
 static bool dync__text_is_letter(char c)
@@ -22,10 +24,7 @@ static bool dync__text_is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool dync__text_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool dync__text_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
@@ -34,7 +33,8 @@ static bool dync__text_is_name(const char *s)
     if (!s || !dync__text_is_letter(*s)) return false;
     int n = 0;
     for (; s[n]; n++)
-        if (n == 100 || (!dync__text_is_letter(s[n]) && !dync__text_is_digit(s[n]) && s[n] != '.')) return false;
+        if (n == 100 || (!dync__text_is_letter(s[n]) && !dync__text_is_digit(s[n]) && s[n] != '.'))
+            return false;
     return true;
 }
 
@@ -123,9 +123,11 @@ static void dync__text_const(dync__str *out, const dync__inst *in)
 static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__inst *in)
 {
     dync__str_add(out, dync__prim_info(in->prim)->name);
-    if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast || in->prim == DYNC__P_random)
+    if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast ||
+        in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
-    if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
+    if (in->prim == DYNC__P_random)
+        dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
     if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
@@ -138,7 +140,8 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     if (in->access >= 0) dync__text_access(out, k, in->access);
 }
 
-static void dync__text_inst(dync__str *out, const dync__kernel *k, const dync__inst *in, const int *number, int own)
+static void dync__text_inst(dync__str *out, const dync__kernel *k, const dync__inst *in,
+                            const int *number, int own)
 {
     dync__str_add(out, "    ");
     if (dync__inst_has_value(in)) dync__str_addf(out, "v%d = ", own);

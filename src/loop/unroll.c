@@ -1,19 +1,25 @@
-/* loop/unroll.c: kernels over short rows (three channels, two coordinates, four classes) become pointwise over their rows. After fuse.c, before
- * schedule.c.
+/* loop/unroll.c: kernels over short rows (three channels, two coordinates, four classes) become
+ * pointwise over their rows. After fuse.c, before schedule.c.
  *
- * A row at a time, a vector of lanes has three numbers and a sum is made of lanes; so each phase is written out once for each inner index, what
- * is reduced is joined in pairs, and rows lie side by side in the lanes. Not where the order of indices shows (scans, scatters, what is
- * written in place), nor where the text would be long; from 16 elements on lanes are full. */
+ * A row at a time, a vector of lanes has three numbers and a sum is made of lanes; so each phase is
+ * written out once for each inner index, what is reduced is joined in pairs, and rows lie side by
+ * side in the lanes. Not where the order of indices shows (scans, scatters, what is written in
+ * place), nor where the text would be long; from 16 elements on lanes are full. */
 #include "../dync.in.h"
 #include "fuse.h"
 
-enum { DYNC__UNROLL_ROW = 15, DYNC__UNROLL_ROWS = 256, DYNC__UNROLL_INSTS = 700, DYNC__UNROLL_ACCESSES = 48 };
+enum {
+    DYNC__UNROLL_ROW = 15,
+    DYNC__UNROLL_ROWS = 256,
+    DYNC__UNROLL_INSTS = 700,
+    DYNC__UNROLL_ACCESSES = 48
+};
 
 typedef struct dync__unroll {
     const dync__kernel *k;
-    dync__lb b;                          /* of the new kernel */
-    int length;                          /* of a row */
-    int32_t *number;                     /* [inst * length + inner index]: the new value */
+    dync__lb b;      /* of the new kernel */
+    int length;      /* of a row */
+    int32_t *number; /* [inst * length + inner index]: the new value */
 } dync__unroll;
 
 /* Elements of a row; 0: it stays a loop. */
@@ -22,7 +28,9 @@ static int dync__unroll_length(const dync__kernel *k)
     dync__fuse_traits t = dync__fuse_traits_of(k);
     int64_t rows = 1, length = 1, insts = 0, accesses = 0;
     for (int d = 0; d < k->n_dims; d++) *(d < k->n_outer ? &rows : &length) *= k->extent[d];
-    if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random || length < 2 || length > DYNC__UNROLL_ROW || rows < DYNC__UNROLL_ROWS) return 0;
+    if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random ||
+        length < 2 || length > DYNC__UNROLL_ROW || rows < DYNC__UNROLL_ROWS)
+        return 0;
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -55,10 +63,13 @@ static int dync__unroll_position(dync__unroll *u, const int32_t *x, bool greates
     int best = x[0], at = dync__lb_i(&u->b, DYNC_I64, 0);
     bool nan = dync__lb_type(&u->b, best) == DYNC_F32 || dync__lb_type(&u->b, best) == DYNC_F64;
     for (int t = 1; t < u->length; t++) {
-        int take = dync__lb_op(&u->b, DYNC__P_lt, greatest ? best : x[t], greatest ? x[t] : best, -1);
+        int take =
+            dync__lb_op(&u->b, DYNC__P_lt, greatest ? best : x[t], greatest ? x[t] : best, -1);
         if (nan) {
-            int is = dync__lb_op(&u->b, DYNC__P_ne, x[t], x[t], -1), was = dync__lb_op(&u->b, DYNC__P_eq, best, best, -1);
-            take = dync__lb_op(&u->b, DYNC__P_and_, dync__lb_op(&u->b, DYNC__P_or_, take, is, -1), was, -1);
+            int is = dync__lb_op(&u->b, DYNC__P_ne, x[t], x[t], -1),
+                was = dync__lb_op(&u->b, DYNC__P_eq, best, best, -1);
+            take = dync__lb_op(&u->b, DYNC__P_and_, dync__lb_op(&u->b, DYNC__P_or_, take, is, -1),
+                               was, -1);
         }
         best = dync__lb_op(&u->b, DYNC__P_select, take, x[t], best);
         at = dync__lb_op(&u->b, DYNC__P_select, take, dync__lb_i(&u->b, DYNC_I64, t), at);
@@ -68,14 +79,19 @@ static int dync__unroll_position(dync__unroll *u, const int32_t *x, bool greates
 
 static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
 {
-    static const int prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
-    if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN) return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
+    static const int prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
+                                DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN)
+        return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
     int v[DYNC__UNROLL_ROW] = {x[0]}, n = u->length, type = dync__lb_type(&u->b, x[0]);
     for (int t = 1; t < n; t++) v[t] = x[t];
     /* -0 becomes 0 */
-    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
+    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64))
+        v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
     for (; n > 1; n = (n + 1) / 2)
-        for (int t = 0; t < n; t += 2) v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];      /* of two zeros the first */
+        for (int t = 0; t < n; t += 2)
+            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1)
+                                 : v[t]; /* of two zeros the first */
     return v[0];
 }
 
@@ -94,10 +110,12 @@ static void dync__unroll_all(dync__unroll *u)
 {
     for (int i = 0; i < u->k->inst.n && !u->b.k->failed; i++) {
         const dync__inst *in = &u->k->inst.at[i];
-        int32_t *to = &u->number[i * u->length], *x = in->arg[0] < 0 ? NULL : &u->number[in->arg[0] * u->length];
+        int32_t *to = &u->number[i * u->length],
+                *x = in->arg[0] < 0 ? NULL : &u->number[in->arg[0] * u->length];
         bool phase = in->section & 1 && in->prim != DYNC__P_reduce;
         u->b.origin = in->origin;
-        to[0] = in->prim == DYNC__P_reduce ? dync__unroll_reduce(u, (int)in->imm.i, x) : dync__unroll_one(u, i, 0);
+        to[0] = in->prim == DYNC__P_reduce ? dync__unroll_reduce(u, (int)in->imm.i, x)
+                                           : dync__unroll_one(u, i, 0);
         for (int t = 1; t < u->length; t++) to[t] = phase ? dync__unroll_one(u, i, t) : to[0];
     }
 }
@@ -109,7 +127,8 @@ DYNC__FN void dync__kernel_unroll(dync__kernel *k)
     dync__kernel *out = dync__kernel_new(k->arena, k->name, 0, k->n_outer, k->extent);
     u.number = dync__arena_alloc(k->arena, (size_t)(k->inst.n * u.length) * sizeof *u.number);
     k->failed = !out || !u.number;
-    for (int i = 0; i < k->buf.n && !k->failed; i++) k->failed = !dync__avec_push(k->arena, &out->buf, k->buf.at[i]);
+    for (int i = 0; i < k->buf.n && !k->failed; i++)
+        k->failed = !dync__avec_push(k->arena, &out->buf, k->buf.at[i]);
     if (k->failed) return;
     u.b = (dync__lb){.k = out, .section = 1};
     dync__unroll_all(&u);

@@ -1,8 +1,11 @@
-/* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
+/* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those
+ * files.
  *
- * Greatest errors measured, in ulps, and primitives per value. f32: all floats between 2^-30 and where the result no longer changes
- * (sin cos tan: 2^-13 to 2^24), a 97th of the rest; f64: 2 million or more random arguments. "no FMA": products rounded on their own.
- * tests/soak/vecmath_ulp.c measures: `vecmath_ulp all f32 1`, `vecmath_ulp all f64 10000000`, the same with DYNC_CPU=none.
+ * Greatest errors measured, in ulps, and primitives per value. f32: all floats between 2^-30 and
+ * where the result no longer changes (sin cos tan: 2^-13 to 2^24), a 97th of the rest; f64: 2
+ * million or more random arguments. "no FMA": products rounded on their own.
+ * tests/soak/vecmath_ulp.c measures: `vecmath_ulp all f32 1`, `vecmath_ulp all f64 10000000`, the
+ * same with DYNC_CPU=none.
  *
  *            f32   no FMA ops    f64   no FMA ops              f32   no FMA ops    f64   no FMA ops
  *   exp      0.90  1.11   20     0.86  1.14   25      tanh     0.96  0.99   32     0.78  1.31   51
@@ -19,21 +22,31 @@
  *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
  *
  *   + what only large arguments (2^17 in f32, 2^20 in f64) need: machine code goes round it.
- *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
- *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
+ *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at
+ * eight floats next to multiples of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats,
+ * tan at 2262.
  *
- * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside them. A number's "bits" are its
- * bit pattern as I32 (F32) or I64 (F64). */
+ * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside
+ * them. A number's "bits" are its bit pattern as I32 (F32) or I64 (F64). */
 #ifndef DYNC__VECMATH_H
 #define DYNC__VECMATH_H
 #include "loop.h"
 
-#define DYNC__M_ONE(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x) { return dync__lb_op(b, DYNC__P_##prim, x, -1, -1); }
-#define DYNC__M_TWO(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y) { return dync__lb_op(b, DYNC__P_##prim, x, y, -1); }
-#define DYNC__M_THREE(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y, int z) { return dync__lb_op(b, DYNC__P_##prim, x, y, z); }
+#define DYNC__M_ONE(name, prim)                           \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x)   \
+    {                                                     \
+        return dync__lb_op(b, DYNC__P_##prim, x, -1, -1); \
+    }
+#define DYNC__M_TWO(name, prim)                                \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y) \
+    {                                                          \
+        return dync__lb_op(b, DYNC__P_##prim, x, y, -1);       \
+    }
+#define DYNC__M_THREE(name, prim)                                     \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y, int z) \
+    {                                                                 \
+        return dync__lb_op(b, DYNC__P_##prim, x, y, z);               \
+    }
 DYNC__M_ONE(neg, neg)
 DYNC__M_ONE(abs, abs)
 DYNC__M_ONE(sqrt, sqrt)
@@ -66,13 +79,17 @@ DYNC__INLINE int dync__m_seldom(dync__lb *b, int c, int x, int y)
     in.imm.i = 1;
     return dync__lb_add(b, &in);
 }
-DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x)          /* F64 (or I64)? */
+DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x) /* F64 (or I64)? */
 {
     int t = dync__lb_type(b, x);
     return t == DYNC_F64 || t == DYNC_I64;
 }
-DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c) { return dync__lb_f(b, dync__lb_type(b, like), c); }
-DYNC__INLINE int dync__m_i(dync__lb *b, int like, int64_t n)      /* integer constant of the width of `like` */
+DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c)
+{
+    return dync__lb_f(b, dync__lb_type(b, like), c);
+}
+DYNC__INLINE int dync__m_i(dync__lb *b, int like,
+                           int64_t n) /* integer constant of the width of `like` */
 {
     return dync__lb_i(b, dync__m_wide(b, like) ? DYNC_I64 : DYNC_I32, n);
 }
@@ -84,16 +101,43 @@ DYNC__INLINE int dync__m_float(dync__lb *b, int bits)
 {
     return dync__lb_bitcast(b, bits, dync__m_wide(b, bits) ? DYNC_F64 : DYNC_F32);
 }
-DYNC__INLINE int dync__m_addk(dync__lb *b, int x, double c) { return dync__m_add(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_mulk(dync__lb *b, int x, double c) { return dync__m_mul(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_fmak(dync__lb *b, int x, double c, int z) { return dync__m_fma(b, x, dync__m_k(b, x, c), z); }
-DYNC__INLINE int dync__m_ltk(dync__lb *b, int x, double c) { return dync__m_lt(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_eqk(dync__lb *b, int x, double c) { return dync__m_eq(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_shlk(dync__lb *b, int i, int n) { return dync__m_shl(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_shrk(dync__lb *b, int i, int n) { return dync__m_shr(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_addi(dync__lb *b, int i, int64_t n) { return dync__m_add(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_andi(dync__lb *b, int i, int64_t n) { return dync__m_and(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_at_least(dync__lb *b, int x, double low)  /* NaN stays */
+DYNC__INLINE int dync__m_addk(dync__lb *b, int x, double c)
+{
+    return dync__m_add(b, x, dync__m_k(b, x, c));
+}
+DYNC__INLINE int dync__m_mulk(dync__lb *b, int x, double c)
+{
+    return dync__m_mul(b, x, dync__m_k(b, x, c));
+}
+DYNC__INLINE int dync__m_fmak(dync__lb *b, int x, double c, int z)
+{
+    return dync__m_fma(b, x, dync__m_k(b, x, c), z);
+}
+DYNC__INLINE int dync__m_ltk(dync__lb *b, int x, double c)
+{
+    return dync__m_lt(b, x, dync__m_k(b, x, c));
+}
+DYNC__INLINE int dync__m_eqk(dync__lb *b, int x, double c)
+{
+    return dync__m_eq(b, x, dync__m_k(b, x, c));
+}
+DYNC__INLINE int dync__m_shlk(dync__lb *b, int i, int n)
+{
+    return dync__m_shl(b, i, dync__m_i(b, i, n));
+}
+DYNC__INLINE int dync__m_shrk(dync__lb *b, int i, int n)
+{
+    return dync__m_shr(b, i, dync__m_i(b, i, n));
+}
+DYNC__INLINE int dync__m_addi(dync__lb *b, int i, int64_t n)
+{
+    return dync__m_add(b, i, dync__m_i(b, i, n));
+}
+DYNC__INLINE int dync__m_andi(dync__lb *b, int i, int64_t n)
+{
+    return dync__m_and(b, i, dync__m_i(b, i, n));
+}
+DYNC__INLINE int dync__m_at_least(dync__lb *b, int x, double low) /* NaN stays */
 {
     return dync__m_sel(b, dync__m_ltk(b, x, low), dync__m_k(b, x, low), x);
 }
@@ -101,7 +145,7 @@ DYNC__INLINE int dync__m_at_most(dync__lb *b, int x, double high)
 {
     return dync__m_sel(b, dync__m_lt(b, dync__m_k(b, x, high), x), dync__m_k(b, x, high), x);
 }
-DYNC__INLINE int dync__m_sign_bits(dync__lb *b, int x)             /* the sign bit of x alone */
+DYNC__INLINE int dync__m_sign_bits(dync__lb *b, int x) /* the sign bit of x alone */
 {
     return dync__m_andi(b, dync__m_bits(b, x), dync__m_wide(b, x) ? INT64_MIN : INT32_MIN);
 }
@@ -145,12 +189,14 @@ DYNC__INLINE int dync__m_two_mul(dync__lb *b, int x, int y, int *lo)
 /* (nh + nl) / (dh + dl) to nearly one rounding; both words of the denominator normal. */
 DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
 {
-    int r = dync__m_div(b, dync__m_k(b, dh, 1.0), dh), q = dync__m_mul(b, nh, r), minus_q = dync__m_neg(b, q);
+    int r = dync__m_div(b, dync__m_k(b, dh, 1.0), dh), q = dync__m_mul(b, nh, r),
+        minus_q = dync__m_neg(b, q);
     int rest = dync__m_fma(b, minus_q, dh, nh);
     if (dl >= 0) rest = dync__m_fma(b, minus_q, dl, rest);
     if (nl >= 0) rest = dync__m_add(b, rest, nl);
     return dync__m_fma(b, rest, r, q);
 }
-/* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into the subnormals. */
+/* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into
+ * the subnormals. */
 DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);
 #endif

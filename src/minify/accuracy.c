@@ -1,9 +1,10 @@
 /* minify/accuracy.c: are two runs of a graph the same? After run.c, before judge.c.
  *
- * Values are the same within tol = repro_tolerance (1e-3): |ref - res| <= tol + tol |res|, NaN equal to NaN, dtypes equal. Where they are
- * not, a run in float64 judges: RMSE(f64, res) <= m RMSE(f64, ref) + tol / 10. m is 2, and 3 for bfloat16, fewer than 1000 elements,
- * 1x1 images and tol >= 0.02. A gradient that is missing counts as zeros.
- * Source: torch/_dynamo/utils.py, same and rmse; torch/_dynamo/debug_utils.py, same_two_models, cast_to_fp64. */
+ * Values are the same within tol = repro_tolerance (1e-3): |ref - res| <= tol + tol |res|, NaN
+ * equal to NaN, dtypes equal. Where they are not, a run in float64 judges: RMSE(f64, res) <= m
+ * RMSE(f64, ref) + tol / 10. m is 2, and 3 for bfloat16, fewer than 1000 elements, 1x1 images and
+ * tol >= 0.02. A gradient that is missing counts as zeros. Source: torch/_dynamo/utils.py, same and
+ * rmse; torch/_dynamo/debug_utils.py, same_two_models, cast_to_fp64. */
 #include "../dync.in.h"
 #include "minify.h"
 
@@ -39,14 +40,17 @@ static bool dync__accuracy_close(double a, double b, double tol)
     return (a >= b && a <= b) || (gap <= tol + tol * size && size - size == 0);
 }
 
-static bool dync__accuracy_allclose(const dync__accuracy_view *ref, const dync__accuracy_view *res, int64_t n, double tol)
+static bool dync__accuracy_allclose(const dync__accuracy_view *ref, const dync__accuracy_view *res,
+                                    int64_t n, double tol)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!dync__accuracy_close(dync__accuracy_at(ref, i), dync__accuracy_at(res, i), tol)) return false;
+        if (!dync__accuracy_close(dync__accuracy_at(ref, i), dync__accuracy_at(res, i), tol))
+            return false;
     return true;
 }
 
-static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
+static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accuracy_view *b,
+                                  int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -56,7 +60,8 @@ static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accu
     return sqrt(sum / (double)n);
 }
 
-static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
+static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__accuracy_view *b,
+                                    int64_t n)
 {
     double ab = 0, aa = 0, bb = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -69,11 +74,13 @@ static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__ac
     return ab / (size > 1e-6 ? size : 1e-6);
 }
 
-static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__accuracy_view *res, const dync__accuracy_view *f64,
-                                  const dync__tensor *shape, int64_t n, dync__str *why)
+static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__accuracy_view *res,
+                                  const dync__accuracy_view *f64, const dync__tensor *shape,
+                                  int64_t n, dync__str *why)
 {
     double tol = dync__repro_now()->tolerance;
-    double ref_error = dync__accuracy_rmse(f64, ref, n), res_error = dync__accuracy_rmse(f64, res, n);
+    double ref_error = dync__accuracy_rmse(f64, ref, n),
+           res_error = dync__accuracy_rmse(f64, res, n);
     const dync__layout *lay = shape ? &shape->lay : NULL;
     bool image = lay && lay->ndim == 4 && lay->shape[2] == 1 && lay->shape[3] == 1;
     double m = res->dtype == DYNC_BF16 || n < 1000 || image || tol >= 2e-2 ? 3 : 2;
@@ -92,7 +99,8 @@ static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
     return same;
 }
 
-static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, const dync_value *c, dync__str *why)
+static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, const dync_value *c,
+                                    dync__str *why)
 {
     const dync__repro_settings *how = dync__repro_now();
     dync__accuracy_view ref, res, f64 = {0};
@@ -105,7 +113,8 @@ static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, co
         /* no memory, or nothing that can be read: nothing is known against it */
         same = true;
     } else if (ref.dense && res.dense && ref.dtype != res.dtype) {
-        dync__str_addf(why, "dtype mismatch %s, %s", dync__dtype_info(ref.dtype)->name, dync__dtype_info(res.dtype)->name);
+        dync__str_addf(why, "dtype mismatch %s, %s", dync__dtype_info(ref.dtype)->name,
+                       dync__dtype_info(res.dtype)->name);
     } else if (ref.dtype == DYNC_BOOL && ref.dense) {
         same = how->ignore_non_fp || dync__accuracy_allclose(&ref, &res, n, how->tolerance);
         if (!same) dync__str_add(why, "uint8 tensor did not match");
@@ -132,17 +141,21 @@ static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync
     switch (a->kind) {
     case DYNC_KIND_INT: same = same && a->as.i == b->as.i; break;
     case DYNC_KIND_BOOL: same = same && a->as.b == b->as.b; break;
-    case DYNC_KIND_FLOAT: same = same && dync__accuracy_close(a->as.f, b->as.f, dync__repro_now()->tolerance); break;
+    case DYNC_KIND_FLOAT:
+        same = same && dync__accuracy_close(a->as.f, b->as.f, dync__repro_now()->tolerance);
+        break;
     default: break;
     }
     if (!same) dync__str_add(why, "a number did not match");
     return same;
 }
 
-static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item *res, const dync__run_item *f64, dync__str *why)
+static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item *res,
+                                const dync__run_item *f64, dync__str *why)
 {
     bool tensor = ref->value.kind == DYNC_KIND_TENSOR, other = res->value.kind == DYNC_KIND_TENSOR;
-    bool absent = ref->gradient && (tensor || ref->value.kind == DYNC_KIND_NONE) && (other || res->value.kind == DYNC_KIND_NONE);
+    bool absent = ref->gradient && (tensor || ref->value.kind == DYNC_KIND_NONE) &&
+                  (other || res->value.kind == DYNC_KIND_NONE);
     if (!tensor && !other) return dync__accuracy_number(&ref->value, &res->value, why);
     if (tensor != other && !absent) {
         dync__str_add(why, "type mismatch");
@@ -155,7 +168,8 @@ static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item 
     return dync__accuracy_elements(&ref->value, &res->value, f64 ? &f64->value : NULL, why);
 }
 
-DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why)
+DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res,
+                                  const dync__run_items *f64, dync__str *why)
 {
     if (ref->n != res->n) {
         dync__str_addf(why, "%d results, expected %d", res->n, ref->n);
@@ -163,12 +177,14 @@ DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_it
     }
     if (f64 && f64->n != ref->n) f64 = NULL;
     for (int i = 0; i < ref->n; i++)
-        if (!dync__accuracy_item(&ref->at[i], &res->at[i], f64 ? &f64->at[i] : NULL, why)) return false;
+        if (!dync__accuracy_item(&ref->at[i], &res->at[i], f64 ? &f64->at[i] : NULL, why))
+            return false;
     return true;
 }
 
 /* The run in float64; *have tells whether there is one. */
-static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have)
+static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *inputs,
+                                       dync__run_how how, dync__run_items *out, bool *have)
 {
     *have = false;
     if (!dync__repro_now()->use_fp64) return DYNC_OK;
@@ -188,7 +204,8 @@ static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *
     return DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *code, int n,
+                                          const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why)
 {
     dync__run_items ref = {0}, res = {0}, f64 = {0};

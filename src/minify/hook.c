@@ -1,16 +1,18 @@
-/* minify/hook.c: around a backend, with repro_after set: what it compiled is run at once on copies of the inputs, and where that fails a
- * program that shrinks the graph is left behind and named in the error. After write.c; capture/segment.c and aot/runtime.c call it.
+/* minify/hook.c: around a backend, with repro_after set: what it compiled is run at once on copies
+ * of the inputs, and where that fails a program that shrinks the graph is left behind and named in
+ * the error. After write.c; capture/segment.c and aot/runtime.c call it.
  *
- * A trial in a child process comes first, so that a crash or a hang becomes an error too. Writing may fail: that is said, and the
- * backend's own error goes on to the caller as it was.
- * Source: torch/_dynamo/repro/after_dynamo.py, WrapBackendDebug; torch/_dynamo/repro/after_aot.py, wrap_compiler_debug. */
+ * A trial in a child process comes first, so that a crash or a hang becomes an error too. Writing
+ * may fail: that is said, and the backend's own error goes on to the caller as it was. Source:
+ * torch/_dynamo/repro/after_dynamo.py, WrapBackendDebug; torch/_dynamo/repro/after_aot.py,
+ * wrap_compiler_debug. */
 #include "../dync.in.h"
 #include "minify.h"
 
 /* What this thread compiles now; busy: for the minifier itself. */
 typedef struct dync__hook_state {
     bool busy;
-    int aot_level;                      /* 0: graphs after AOT are left alone */
+    int aot_level; /* 0: graphs after AOT are left alone */
     const char *backend, *options;
 } dync__hook_state;
 static DYNC__TLS dync__hook_state dync__hook;
@@ -28,8 +30,9 @@ DYNC__FN bool dync__hook_busy(bool busy)
 static void dync__hook_note(dync__error_slot *e, const char *path)
 {
     dync__str note = {0};
-    dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the "
-                          "smallest traced graph which reproduces this error.\n",
+    dync__str_addf(&note,
+                   "\n\nMinifier script written to %s. Run this script to find the "
+                   "smallest traced graph which reproduces this error.\n",
                    path);
     size_t room = sizeof e->message - 1, n = strlen(e->message);
     if (!note.failed && note.n < room) {
@@ -44,7 +47,8 @@ static void dync__hook_could_not(const char *what, const dync__error_slot *error
     if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
 }
 
-static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs)
+static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, int n,
+                                  const dync_value *inputs)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -53,7 +57,8 @@ static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, 
     dync__hook_could_not("checkpoints", &error);
 }
 
-static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, dync__str *path)
+static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, int n,
+                                const dync_value *inputs, dync__str *path)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -64,17 +69,21 @@ static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, in
 }
 
 /* Levels 1 and 2 write now; 3 has written before. */
-static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
-                              dync__str *path, bool written)
+static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file,
+                              dync__graph *g, int n, const dync_value *inputs, dync__str *path,
+                              bool written)
 {
     dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
-    if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
-    else if (level != 3) written = dync__hook_launcher(file, g, n, inputs, path);
+    if (level == 1)
+        dync__hook_checkpoint(file, g, n, inputs);
+    else if (level != 3)
+        written = dync__hook_launcher(file, g, n, inputs, path);
     if (written) dync__hook_note(error, dync__str_get(path));
 }
 
 /* A text of the minifier's own, without operator and place. */
-static void dync__hook_error(dync__error_slot *e, dync_status status, const char *class_name, const char *text)
+static void dync__hook_error(dync__error_slot *e, dync_status status, const char *class_name,
+                             const char *text)
 {
     e->status = status;
     dync__format(e->class_name, sizeof e->class_name, "%s", class_name);
@@ -84,13 +93,18 @@ static void dync__hook_error(dync__error_slot *e, dync_status status, const char
 static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
 {
     const dync__repro_settings *now = dync__repro_now();
-    *j = (dync__judge){.backend = b, .options = options, .accuracy = level == 4, .isolate = now->isolate != 0, .skip_eager = true};
+    *j = (dync__judge){.backend = b,
+                       .options = options,
+                       .accuracy = level == 4,
+                       .isolate = now->isolate != 0,
+                       .skip_eager = true};
     j->forward_only = now->forward_only != 0;
     j->timeout_ms = (int)DYNC__MIN(now->timeout_s * 1000, 1e9);
 }
 
 /* Eager against itself: a graph that differs from itself cannot be judged. */
-static bool dync__hook_eager_is_stable(dync__graph *g, int n, const dync_value *inputs, bool forward_only)
+static bool dync__hook_eager_is_stable(dync__graph *g, int n, const dync_value *inputs,
+                                       bool forward_only)
 {
     bool same = true, ran = true;
     dync__str why = {0};
@@ -106,7 +120,8 @@ static bool dync__hook_eager_is_stable(dync__graph *g, int n, const dync_value *
 }
 
 /* What a trial said before anything ran here. DYNC_OK: go on. */
-static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
+static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file,
+                                      dync__graph *g, int n, const dync_value *inputs,
                                       const char *bad_accuracy, dync__str *path, bool written)
 {
     dync__error_slot error;
@@ -117,7 +132,9 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
         dync__error_raise(&error);
         return DYNC_ERR_RUNTIME;
     }
-    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs, file->forward_only)) return DYNC_OK;
+    if (v->kind != DYNC__INACCURATE ||
+        !dync__hook_eager_is_stable(g, n, inputs, file->forward_only))
+        return DYNC_OK;
     dync__warn("Accuracy failed for the %s graph. Creating script to minify the error.",
                file->grad_off && dync__hook.aot_level ? "AOT Autograd" : "TorchDynamo produced");
     bool made = dync__hook_launcher(file, g, n, inputs, path);
@@ -129,9 +146,13 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
 
 /* ---- after dynamo ---------------------------------------------------------------------------- */
 
-static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
+static bool dync__hook_may_fork(int level)
+{
+    return level == 4 || (dync__repro_now()->isolate && dync__child_possible());
+}
 
-static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n, const dync_value *inputs)
+static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n,
+                                  const dync_value *inputs)
 {
     dync__run_items items = {0};
     dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
@@ -144,24 +165,31 @@ static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n, co
     return status;
 }
 
-static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, int level, dync_callable *out)
+static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph *g,
+                                           const dync_value *ex, int n, int level,
+                                           dync_callable *out)
 {
-    dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
-                             .forward_only = dync__repro_now()->forward_only != 0, .grad_off = dync__tls.grad_enabled_off};
+    dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor",
+                             .options = f->opt.options,
+                             .accuracy = level == 4,
+                             .forward_only = dync__repro_now()->forward_only != 0,
+                             .grad_off = dync__tls.grad_enabled_off};
     dync__str path = {0};
     dync__judge judge;
     dync__verdict verdict = {.kind = DYNC__PASSES};
-    dync__graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
+    dync__graph *pristine = dync__graph_clone(g); /* a backend may change the graph */
     if (!pristine) return DYNC_ERR_MEMORY;
     bool written = level == 3 && dync__hook_launcher(&file, pristine, n, ex, &path);
     dync__hook_judge(&judge, &f->backend, f->opt.options, level);
     if (dync__hook_may_fork(level)) dync__judge_graph(&judge, pristine, n, ex, &verdict);
-    dync_status status = dync__hook_verdict(&verdict, level, &file, pristine, n, ex, "Bad accuracy detected.", &path, written);
+    dync_status status = dync__hook_verdict(&verdict, level, &file, pristine, n, ex,
+                                            "Bad accuracy detected.", &path, written);
     if (status == DYNC_OK) {
         status = dync__judge_compile(&f->backend, f->opt.options, g, n, ex, out);
         bool compiled = status == DYNC_OK;
         if (compiled && level != 4) status = dync__hook_run(pristine, out, n, ex);
-        if (status != DYNC_OK && level != 4) dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
+        if (status != DYNC_OK && level != 4)
+            dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
         if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
     }
     dync__graph_unref(pristine);
@@ -175,7 +203,7 @@ typedef struct dync__hook_aot {
     dync__inner inner;
     dync__graph *graph;
     int level, n_out;
-    bool tried;                         /* a trial in a child went well */
+    bool tried; /* a trial in a child went well */
     char *backend, *options;
 } dync__hook_aot;
 
@@ -199,7 +227,8 @@ static dync_value dync__hook_aot_values(void *state, const dync_value *args, int
     return list;
 }
 
-static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n,
+                                          const char *options, dync_callable *out, void *user)
 {
     (void)g, (void)ex, (void)n, (void)options;
     memset(out, 0, sizeof *out);
@@ -209,10 +238,14 @@ static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, i
 }
 
 /* Trial, dumps, and the run itself. values: the real inputs. */
-static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_value *values, dync__tensor *const *in, int n_out,
-                                          dync__tensor **out)
+static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_value *values,
+                                          dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    dync__repro_file file = {.backend = a->backend, .options = a->options, .accuracy = a->level == 4, .forward_only = true, .grad_off = true};
+    dync__repro_file file = {.backend = a->backend,
+                             .options = a->options,
+                             .accuracy = a->level == 4,
+                             .forward_only = true,
+                             .grad_off = true};
     dync__str path = {0};
     dync__judge judge;
     dync__verdict verdict = {.kind = DYNC__PASSES};
@@ -224,8 +257,10 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
     dync__hook_judge(&judge, &backend, NULL, a->level);
     judge.forward_only = true;
-    if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level))) dync__judge_graph(&judge, a->graph, n, values, &verdict);
-    dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values, "Bad accuracy detected", &path, written);
+    if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level)))
+        dync__judge_graph(&judge, a->graph, n, values, &verdict);
+    dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values,
+                                            "Bad accuracy detected", &path, written);
     a->tried = true;
     dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK) {
@@ -233,7 +268,8 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
         dync__error_guard_begin(&guard);
         status = a->inner.run(a->inner.state, n, in, n_out, out);
         dync__error_slot error = dync__error_guard_end(&guard);
-        if (status != DYNC_OK) dync__hook_failed(&error, a->level, &file, a->graph, n, values, &path, written);
+        if (status != DYNC_OK)
+            dync__hook_failed(&error, a->level, &file, a->graph, n, values, &path, written);
         dync__error_raise(&error);
     }
     dync__hook = outer;
@@ -241,7 +277,8 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     return status;
 }
 
-static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                      dync__tensor **out)
 {
     dync__hook_aot *a = state;
     if (dync__hook.busy) return a->inner.run(a->inner.state, n_in, in, n_out, out);
@@ -271,10 +308,12 @@ static dync_status dync__hook_aot_examples(const dync__graph *g, dync_value *out
         const dync__info *info = &g->node.at[i]->info[0];
         dync__tensor *t = dync__tensor_empty(info->dtype, DYNC_CPU, &info->lay);
         if (!t) return DYNC_ERR_MEMORY;
-        size_t item = dync__dtype_info(t->dtype)->bytes, count = t->storage->data ? t->storage->size_bytes / item : 0;
+        size_t item = dync__dtype_info(t->dtype)->bytes,
+               count = t->storage->data ? t->storage->size_bytes / item : 0;
         bool floats = dync__dtype_info(t->dtype)->kind == 'f';
         for (size_t k = 0; k < count; k++)
-            dync__store_f64((char *)t->storage->data + k * item, t->dtype, floats ? dync__rng_normal(0, k) : 0);
+            dync__store_f64((char *)t->storage->data + k * item, t->dtype,
+                            floats ? dync__rng_normal(0, k) : 0);
         out[i] = dync_v_tensor(dync_to_device(dync__give(t), (dync_device)info->device));
     }
     return DYNC_OK;
@@ -282,27 +321,35 @@ static dync_status dync__hook_aot_examples(const dync__graph *g, dync_value *out
 
 static void dync__hook_aot_uncompiled(dync__graph *g, int level)
 {
-    dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
+    dync__repro_file file = {.backend = dync__hook.backend,
+                             .options = dync__hook.options,
+                             .forward_only = true,
+                             .grad_off = true};
     dync__str path = {0};
     size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
-    if (values && !g->symbol.n && dync__hook_aot_examples(g, values) == DYNC_OK)      /* symbolic sizes have no form yet */
-        dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
+    if (values && !g->symbol.n &&
+        dync__hook_aot_examples(g, values) == DYNC_OK) /* symbolic sizes have no form yet */
+        dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values,
+                          &path, false);
     dync_scope_end(&scope);
     dync__free(values, bytes);
     dync__str_free(&path);
 }
 
-static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g,
+                                        bool is_backward, const dync__options *options,
+                                        dync__inner *out)
 {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
     if (!level) return inner->compile(inner->user, g, is_backward, options, out);
     dync__hook_aot *a = dync__calloc(sizeof *a);
     dync__graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
-    g->over.n = 0;                       /* it runs twice on the same inputs */
-    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options->text)))
+    g->over.n = 0; /* it runs twice on the same inputs */
+    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) &&
+        (a->options = dync__strdup(options->text)))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {
         if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
@@ -323,13 +370,15 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
 
 /* ---- the two places -------------------------------------------------------------------------- */
 
-static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, dync_callable *out)
+static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex,
+                                      int n, dync_callable *out)
 {
     const dync__repro_settings *now = dync__repro_now();
     int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
     /* dync_compile has checked it */
     if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);
-    bool plain = dync__hook.busy || after == DYNC__AFTER_NONE || f->backend.compile == dync__backend_eager;
+    bool plain = dync__hook.busy || after == DYNC__AFTER_NONE ||
+                 f->backend.compile == dync__backend_eager;
     if (!plain && after == DYNC__AFTER_DYNAMO) {
         bool busy = dync__hook_busy(true);
         dync_status status = dync__hook_after_dynamo(f, g, ex, n, level, out);

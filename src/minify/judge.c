@@ -1,18 +1,24 @@
-/* minify/judge.c: does a backend fail on a graph, and does it fail as it did before? After accuracy.c, before graph.c and shrink.c.
+/* minify/judge.c: does a backend fail on a graph, and does it fail as it did before? After
+ * accuracy.c, before graph.c and shrink.c.
  *
- * Where fork exists the whole trial runs in a child with a time limit: a crash or a hang of compiled code is a verdict like any other.
- * A graph is only said to fail if eager runs it. Two failures are alike if they are of one kind and class and the ratio of matching
- * blocks of their texts is above 0.5; two empty texts are alike.
- * Source: torch/_dynamo/repro/after_dynamo.py, backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
+ * Where fork exists the whole trial runs in a child with a time limit: a crash or a hang of
+ * compiled code is a verdict like any other. A graph is only said to fail if eager runs it. Two
+ * failures are alike if they are of one kind and class and the ratio of matching blocks of their
+ * texts is above 0.5; two empty texts are alike. Source: torch/_dynamo/repro/after_dynamo.py,
+ * backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
 #include "../dync.in.h"
 #include "minify.h"
 
 /* ---- likeness of texts ----------------------------------------------------------------------- */
 
-typedef struct dync__match { int a, b, n; } dync__match;
+typedef struct dync__match {
+    int a, b, n;
+} dync__match;
 
-/* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths ending in the row above. */
-static dync__match dync__match_longest(const char *a, int a0, int a1, const char *b, int b0, int b1, int *before)
+/* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths
+ * ending in the row above. */
+static dync__match dync__match_longest(const char *a, int a0, int a1, const char *b, int b0, int b1,
+                                       int *before)
 {
     dync__match best = {a0, b0, 0};
     for (int j = b0; j <= b1; j++) before[j] = 0;
@@ -22,7 +28,8 @@ static dync__match dync__match_longest(const char *a, int a0, int a1, const char
             int above = before[j + 1];
             before[j + 1] = a[i] == b[j] ? diagonal + 1 : 0;
             diagonal = above;
-            if (before[j + 1] > best.n) best = (dync__match){i - before[j + 1] + 1, j - before[j + 1] + 1, before[j + 1]};
+            if (before[j + 1] > best.n)
+                best = (dync__match){i - before[j + 1] + 1, j - before[j + 1] + 1, before[j + 1]};
         }
     }
     return best;
@@ -33,7 +40,8 @@ static int dync__match_count(const char *a, int a0, int a1, const char *b, int b
     if (a0 >= a1 || b0 >= b1) return 0;
     dync__match m = dync__match_longest(a, a0, a1, b, b0, b1, row);
     if (!m.n) return 0;
-    return m.n + dync__match_count(a, a0, m.a, b, b0, m.b, row) + dync__match_count(a, m.a + m.n, a1, b, m.b + m.n, b1, row);
+    return m.n + dync__match_count(a, a0, m.a, b, b0, m.b, row) +
+           dync__match_count(a, m.a + m.n, a1, b, m.b + m.n, b1, row);
 }
 
 DYNC__FN double dync__text_ratio(const char *a, const char *b)
@@ -52,7 +60,8 @@ DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdic
     if (first->kind != now->kind) return false;
     if (now->kind == DYNC__CRASHES) return first->signal == now->signal;
     if (now->kind != DYNC__RAISES) return true;
-    return strcmp(first->error.class_name, now->error.class_name) == 0 && dync__text_ratio(first->error.message, now->error.message) > 0.5;
+    return strcmp(first->error.class_name, now->error.class_name) == 0 &&
+           dync__text_ratio(first->error.message, now->error.message) > 0.5;
 }
 
 DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
@@ -63,8 +72,8 @@ DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
 /* ---- one trial ------------------------------------------------------------------------------- */
 
 /* Outside of whatever is being traced. */
-DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync__graph *g, int n, const dync_value *inputs,
-                                         dync_callable *out)
+DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync__graph *g,
+                                         int n, const dync_value *inputs, dync_callable *out)
 {
     dync__handler *stack = dync__handler_swap(NULL);
     bool compiling = dync__tls.compiling;
@@ -75,7 +84,8 @@ DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *opti
     dync__handler_swap(stack);
     if (status == DYNC_OK && !out->run) {
         dync_clear_error();
-        return dync__fail_class(DYNC_ERR_BACKEND, "TypeError", "compile returned DYNC_OK without a callable");
+        return dync__fail_class(DYNC_ERR_BACKEND, "TypeError",
+                                "compile returned DYNC_OK without a callable");
     }
     if (status == DYNC_OK) dync_clear_error();
     return status;
@@ -88,12 +98,15 @@ typedef struct dync__trial {
     const dync_value *inputs;
 } dync__trial;
 
-static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code, dync_status compiled, dync__str *why)
+static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
+                                dync_status compiled, dync__str *why)
 {
     bool same = true, ran = true;
     /* another problem than the one judged */
     if (compiled != DYNC_OK) return DYNC__PASSES;
-    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
+    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran,
+                             why) != DYNC_OK)
+        return DYNC__EAGER_FAILS;
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
 
@@ -133,8 +146,10 @@ static void dync__trial_run(void *user, void *reply)
     } else if (!t->judge->accuracy && !t->judge->skip_eager && !dync__trial_eager(t)) {
         v->kind = DYNC__EAGER_FAILS;
     } else {
-        dync_status compiled = dync__judge_compile(t->judge->backend, t->judge->options, copy, t->n, t->inputs, &code);
-        v->kind = t->judge->accuracy ? dync__trial_accuracy(t, &code, compiled, &why) : dync__trial_raise(t, &code, compiled);
+        dync_status compiled =
+            dync__judge_compile(t->judge->backend, t->judge->options, copy, t->n, t->inputs, &code);
+        v->kind = t->judge->accuracy ? dync__trial_accuracy(t, &code, compiled, &why)
+                                     : dync__trial_raise(t, &code, compiled);
         if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
     }
     dync__graph_unref(copy);
@@ -144,7 +159,8 @@ static void dync__trial_run(void *user, void *reply)
         v->error.status = DYNC_ERR_RUNTIME;
         dync__format(v->error.class_name, sizeof v->error.class_name, "RuntimeError");
     }
-    if (v->kind == DYNC__INACCURATE) dync__format(v->error.message, sizeof v->error.message, "%s", dync__str_get(&why));
+    if (v->kind == DYNC__INACCURATE)
+        dync__format(v->error.message, sizeof v->error.message, "%s", dync__str_get(&why));
     dync__str_free(&why);
 }
 
@@ -152,19 +168,22 @@ static void dync__trial_run(void *user, void *reply)
 static bool dync__trial_may_fork(const dync__trial *t)
 {
     for (int i = 0; i < t->n; i++) {
-        const dync__tensor *x = t->inputs[i].kind == DYNC_KIND_TENSOR ? dync__peek(t->inputs[i].as.t) : NULL;
+        const dync__tensor *x =
+            t->inputs[i].kind == DYNC_KIND_TENSOR ? dync__peek(t->inputs[i].as.t) : NULL;
         if (x && (x->device & 255) == DYNC_CUDA) return false;
     }
     return t->judge->isolate && dync__child_possible();
 }
 
-DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n, const dync_value *inputs, dync__verdict *out)
+DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n,
+                                const dync_value *inputs, dync__verdict *out)
 {
     dync__trial t = {j, g, n, inputs};
     int number = 0;
     dync__child_end end = DYNC__CHILD_NONE;
     memset(out, 0, sizeof *out);
-    if (dync__trial_may_fork(&t)) end = dync__child_run(dync__trial_run, &t, out, sizeof *out, j->timeout_ms, &number);
+    if (dync__trial_may_fork(&t))
+        end = dync__child_run(dync__trial_run, &t, out, sizeof *out, j->timeout_ms, &number);
     if (end == DYNC__CHILD_DONE) return;
     if (end == DYNC__CHILD_NONE) {
         dync__trial_run(&t, out);
@@ -176,10 +195,13 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n, con
     out->error.status = DYNC_ERR_RUNTIME;
     dync__format(out->error.class_name, sizeof out->error.class_name, "RuntimeError");
     if (end == DYNC__CHILD_HUNG)
-        dync__format(out->error.message, sizeof out->error.message, "compiled code did not end within %g s", j->timeout_ms / 1000.0);
+        dync__format(out->error.message, sizeof out->error.message,
+                     "compiled code did not end within %g s", j->timeout_ms / 1000.0);
     else if (number)
-        dync__format(out->error.message, sizeof out->error.message, "compiled code was killed by signal %d", number);
+        dync__format(out->error.message, sizeof out->error.message,
+                     "compiled code was killed by signal %d", number);
     else
-        dync__format(out->error.message, sizeof out->error.message, "compiled code ended the "
-                                                                    "process");
+        dync__format(out->error.message, sizeof out->error.message,
+                     "compiled code ended the "
+                     "process");
 }

@@ -1,8 +1,9 @@
-/* minify/run.c: a graph, or what a backend made of it, run once on copies of its inputs, forward and, where a result requires grad,
- * backward. After settings.c, before accuracy.c and judge.c.
+/* minify/run.c: a graph, or what a backend made of it, run once on copies of its inputs, forward
+ * and, where a result requires grad, backward. After settings.c, before accuracy.c and judge.c.
  *
- * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py, collect_results, reduce_to_scalar_loss:
- * the loss is the mean over the results of each one's mean. */
+ * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py,
+ * collect_results, reduce_to_scalar_loss: the loss is the mean over the results of each one's mean.
+ */
 #include "../dync.in.h"
 #include "minify.h"
 
@@ -11,10 +12,13 @@
 static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64)
 {
     size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
-    dync__storage *s = dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
+    dync__storage *s =
+        dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
     if (!s || !s->data) return s;
     if (!as_f64) {
-        if (dync__device_copy(old->device, s->data, old->device, old->data, old->size_bytes) == DYNC_OK) return s;
+        if (dync__device_copy(old->device, s->data, old->device, old->data, old->size_bytes) ==
+            DYNC_OK)
+            return s;
         dync__storage_unref(s);
         return NULL;
     }
@@ -25,19 +29,25 @@ static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype
     return s;
 }
 
-static bool dync__run_is_float(const dync__tensor *t) { return dync__dtype_info(t->dtype)->kind == 'f'; }
+static bool dync__run_is_float(const dync__tensor *t)
+{
+    return dync__dtype_info(t->dtype)->kind == 'f';
+}
 
 /* An earlier input on the same memory: its copy's memory is shared too. */
-static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const dync_value *out, const dync__tensor *t)
+static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const dync_value *out,
+                                            const dync__tensor *t)
 {
     for (int j = 0; j < i; j++) {
         const dync__tensor *other = in[j].kind == DYNC_KIND_TENSOR ? dync__peek(in[j].as.t) : NULL;
-        if (other && other->storage == t->storage && other->dtype == t->dtype) return dync__peek(out[j].as.t)->storage;
+        if (other && other->storage == t->storage && other->dtype == t->dtype)
+            return dync__peek(out[j].as.t)->storage;
     }
     return NULL;
 }
 
-static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dync_value *out, bool as_f64)
+static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dync_value *out,
+                                          bool as_f64)
 {
     dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
     if (!t) return NULL;
@@ -53,16 +63,20 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
         if (copy) dync__ref(copy);
     } else {
         dync__storage *s = dync__run_shared_copy(i, in, out, t);
-        if (s) dync__storage_ref(s);
-        else s = dync__run_copy_storage(t->storage, t->dtype, wide);
+        if (s)
+            dync__storage_ref(s);
+        else
+            s = dync__run_copy_storage(t->storage, t->dtype, wide);
         copy = s ? dync__tensor_new(s, wide ? DYNC_F64 : t->dtype, &t->lay) : NULL;
     }
     if (!copy) return NULL;
-    if (dync__tensor_requires_grad(t) && dync__run_is_float(t)) dync__tensor_set_requires_grad(copy, true);
+    if (dync__tensor_requires_grad(t) && dync__run_is_float(t))
+        dync__tensor_set_requires_grad(copy, true);
     return dync__give(copy);
 }
 
-DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64)
+DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out,
+                                           bool as_f64)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -93,7 +107,8 @@ static dync_status dync__run_backward(const dync__run_items *results)
         const dync_value *v = &results->at[i].value;
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (!t || t->numel == 0 || !dync__tensor_requires_grad(t)) continue;
-        dync_tensor *mean = (dync_mul)(dync_v_tensor((dync_mean)(v->as.t, DYNC_ALL, false)), dync_v_float(1.0 / n_tensors));
+        dync_tensor *mean = (dync_mul)(dync_v_tensor((dync_mean)(v->as.t, DYNC_ALL, false)),
+                                       dync_v_float(1.0 / n_tensors));
         loss = loss ? (dync_add)(dync_v_tensor(loss), dync_v_tensor(mean)) : mean;
     }
     return loss ? dync_backward(loss) : dync_error();
@@ -105,15 +120,16 @@ static dync_status dync__run_collect(dync__run_items *out, int n, const dync_val
         if (args[i].kind != DYNC_KIND_TENSOR) continue;
         const dync__tensor *t = dync__peek(args[i].as.t);
         dync_tensor *grad = t && dync__tensor_is_leaf(t) ? dync_grad(args[i].as.t) : NULL;
-        if (!dync__run_add(out, grad ? dync_v_tensor(grad) : DYNC_NONE, true)) return DYNC_ERR_MEMORY;
+        if (!dync__run_add(out, grad ? dync_v_tensor(grad) : DYNC_NONE, true))
+            return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < n; i++)
         if (!dync__run_add(out, args[i], false)) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
 
-static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
-                                 dync__run_items *out)
+static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int n,
+                                 const dync_value *args, bool forward_only, dync__run_items *out)
 {
     uint64_t errors = dync__error_count();
     dync_value r = code ? code->run(code->state, args, n) : dync__graph_run(g, args, n);
@@ -126,7 +142,8 @@ static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int 
     return dync__run_collect(out, n, args);
 }
 
-DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
+DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, int n,
+                                    const dync_value *inputs, dync__run_how how,
                                     dync__run_items *out)
 {
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;

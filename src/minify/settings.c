@@ -1,6 +1,7 @@
-/* minify/settings.c: what the minifier does and when: by dync_config_set, or from the environment (DYNC_ and the key in capitals;
- * upstream's TORCHDYNAMO_REPRO_AFTER, TORCHDYNAMO_REPRO_LEVEL and TORCH_COMPILE_DEBUG_DIR count where those are not set).
- * Process-wide. One row a setting; the defaults are torch/_dynamo/config.py's. First of its folder. */
+/* minify/settings.c: what the minifier does and when: by dync_config_set, or from the environment
+ * (DYNC_ and the key in capitals; upstream's TORCHDYNAMO_REPRO_AFTER, TORCHDYNAMO_REPRO_LEVEL and
+ * TORCH_COMPILE_DEBUG_DIR count where those are not set). Process-wide. One row a setting; the
+ * defaults are torch/_dynamo/config.py's. First of its folder. */
 #include "../dync.in.h"
 #include "minify.h"
 
@@ -20,15 +21,25 @@
 /* clang-format on */
 
 #define DYNC__AFTER_WORDS "none, dynamo, aot"
-typedef struct dync__setting_row { dync__option option; const char *upstream; } dync__setting_row;
+typedef struct dync__setting_row {
+    dync__option option;
+    const char *upstream;
+} dync__setting_row;
 static const dync__setting_row dync__setting_rows[] = {
-#define DYNC__X(name, kind_, field, least_, most_, upstream)                                                         \
-    {{.key = #name, .kind = DYNC__OPTION_##kind_, .at = offsetof(dync__repro_settings, field),                       \
-      .size = sizeof((dync__repro_settings *)NULL)->field, .least = least_, .most = most_, .words = DYNC__AFTER_WORDS}, upstream},
+#define DYNC__X(name, kind_, field, least_, most_, upstream) \
+    {{.key = #name,                                          \
+      .kind = DYNC__OPTION_##kind_,                          \
+      .at = offsetof(dync__repro_settings, field),           \
+      .size = sizeof((dync__repro_settings *)NULL)->field,   \
+      .least = least_,                                       \
+      .most = most_,                                         \
+      .words = DYNC__AFTER_WORDS},                           \
+     upstream},
     DYNC__REPRO_SETTINGS(DYNC__X)
 #undef DYNC__X
 };
-static const dync__repro_settings dync__setting_defaults = {.level = 2, .use_fp64 = 1, .isolate = 1, .tolerance = 1e-3, .timeout_s = 60};
+static const dync__repro_settings dync__setting_defaults = {
+    .level = 2, .use_fp64 = 1, .isolate = 1, .tolerance = 1e-3, .timeout_s = 60};
 static struct {
     dync__mutex lock;
     int known;
@@ -84,19 +95,23 @@ DYNC__FN const dync__repro_settings *dync__repro_now(void)
     return &copy;
 }
 
-DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL; }
+DYNC__FN const char *dync__repro_key(int i)
+{
+    return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL;
+}
 
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known)
 {
     (void)dync__repro_now();
-    if (strcmp(key, "debug_dir_root") == 0) key = "debug_dir";       /* upstream's name */
+    if (strcmp(key, "debug_dir_root") == 0) key = "debug_dir"; /* upstream's name */
     for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
         const dync__option *row = &dync__setting_rows[i].option;
         if (strcmp(key, row->key) != 0) continue;
         char what[64];
         *known = true;
         dync__lock(&dync__setting_state.lock);
-        bool stored = value && dync__option_store(row, value, strlen(value), &dync__setting_state.now);
+        bool stored = value &&
+                      dync__option_store(row, value, strlen(value), &dync__setting_state.now);
         dync__unlock(&dync__setting_state.lock);
         if (stored) return DYNC_OK;
         dync__format(what, sizeof what, "dync_config_set: %s", key);
@@ -111,17 +126,24 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
     const dync__repro_settings *now = dync__repro_now();
     for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
         const dync__option *row = &dync__setting_rows[i].option;
-        const char *a = (const char *)now + row->at, *b = (const char *)&dync__setting_defaults + row->at;
+        const char *a = (const char *)now + row->at,
+                   *b = (const char *)&dync__setting_defaults + row->at;
         size_t n = row->kind == DYNC__OPTION_FLOAT ? sizeof(double) : sizeof(int);
-        bool routine = row->kind == DYNC__OPTION_WORD || row->at == offsetof(dync__repro_settings, level);
-        if (row->kind == DYNC__OPTION_TEXT || memcmp(a, b, n) == 0 || (routine && !with_after)) continue;
+        bool routine = row->kind == DYNC__OPTION_WORD ||
+                       row->at == offsetof(dync__repro_settings, level);
+        if (row->kind == DYNC__OPTION_TEXT || memcmp(a, b, n) == 0 || (routine && !with_after))
+            continue;
         double x = 0;
         int k = 0;
-        if (row->kind == DYNC__OPTION_FLOAT) memcpy(&x, a, sizeof x);
-        else memcpy(&k, a, sizeof k);
+        if (row->kind == DYNC__OPTION_FLOAT)
+            memcpy(&x, a, sizeof x);
+        else
+            memcpy(&k, a, sizeof k);
         dync__str_addf(s, "    dync_config_set(\"%s\", \"", row->key);
-        if (row->kind == DYNC__OPTION_WORD) dync__str_add(s, dync__after_names[k]);
-        else dync__str_addf(s, "%g", row->kind == DYNC__OPTION_FLOAT ? x : (double)k);
+        if (row->kind == DYNC__OPTION_WORD)
+            dync__str_add(s, dync__after_names[k]);
+        else
+            dync__str_addf(s, "%g", row->kind == DYNC__OPTION_FLOAT ? x : (double)k);
         dync__str_add(s, "\");\n");
     }
 }

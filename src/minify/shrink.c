@@ -1,16 +1,18 @@
-/* minify/shrink.c: delta debugging of graphs: fewer nodes, fewer outputs, the predicate still true. After graph.c, before write.c.
+/* minify/shrink.c: delta debugging of graphs: fewer nodes, fewer outputs, the predicate still true.
+ * After graph.c, before write.c.
  *
- * Round by round with granularity g, the largest power of two that is at most the number of nodes: cut the suffix, turn runs of g nodes
- * into inputs (their values come from one eager run of the whole graph), halve g where nothing helps, begin again where something did;
- * last, outputs one by one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
+ * Round by round with granularity g, the largest power of two that is at most the number of nodes:
+ * cut the suffix, turn runs of g nodes into inputs (their values come from one eager run of the
+ * whole graph), halve g where nothing helps, begin again where something did; last, outputs one by
+ * one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
 #include "../dync.in.h"
 #include "minify.h"
 
 typedef struct dync__shrinker {
     const dync__shrink *how;
-    dync__graph *graph;          /* the smallest so far */
-    dync__map index;            /* hash of a name -> its place in value */
-    dync_value *value;          /* of every node of the first graph; NONE: not known */
+    dync__graph *graph; /* the smallest so far */
+    dync__map index;    /* hash of a name -> its place in value */
+    dync_value *value;  /* of every node of the first graph; NONE: not known */
     int n_values, queries;
 } dync__shrinker;
 typedef dync__graph *(*dync__strategy)(dync__shrinker *, int granularity);
@@ -35,7 +37,10 @@ static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; 
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
+static uint64_t dync__shrink_key(const char *name)
+{
+    return dync__hash_bytes(name, strlen(name), 7);
+}
 
 static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *n)
 {
@@ -49,7 +54,8 @@ static dync__node *dync__shrink_map(void *user, dync__node *old)
     return old->mark;
 }
 
-/* The graph with all its values as the result. Where something is written in place each is copied when it is made. */
+/* The graph with all its values as the result. Where something is written in place each is copied
+ * when it is made. */
 static dync__graph *dync__shrink_all_values(dync__graph *g)
 {
     bool writes = dync__graph_has_writes(g), ok = true;
@@ -60,14 +66,17 @@ static dync__graph *dync__shrink_all_values(dync__graph *g)
     for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
         dync__node *n = g->node.at[i], *made = NULL;
         if (n->kind == DYNC__N_OUTPUT) continue;
-        if (n->kind == DYNC__N_PLACEHOLDER) made = dync__graph_copy_placeholder(all, n, n->name);
-        else made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
+        if (n->kind == DYNC__N_PLACEHOLDER)
+            made = dync__graph_copy_placeholder(all, n, n->name);
+        else
+            made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
         n->mark = made;
         ok = made != NULL;
         bool tensor = n->has_info && n->nout == 1 && n->kind != DYNC__N_PLACEHOLDER;
         if (tensor && writes && made) {
             dync__arg copied = dync__arg_node(made);
-            ok = (made = dync__graph_call(all, DYNC__OP_clone, 1, &copied, 1, n->info, NULL)) != NULL;
+            ok = (made = dync__graph_call(all, DYNC__OP_clone, 1, &copied, 1, n->info, NULL)) !=
+                 NULL;
         }
         list.as.list[list.n++] = tensor && made ? dync__arg_node(made) : dync__arg_none();
     }
@@ -113,7 +122,8 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
     if (!s->value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_values; i++) {
         s->value[i] = i < n ? inputs[i] : DYNC_NONE;
-        if (!dync__map_put(&s->index, dync__shrink_key(s->graph->node.at[i]->name), (uint64_t)i)) return DYNC_ERR_MEMORY;
+        if (!dync__map_put(&s->index, dync__shrink_key(s->graph->node.at[i]->name), (uint64_t)i))
+            return DYNC_ERR_MEMORY;
     }
     if (!dync__shrink_propagate(s, n, inputs) && dync__shrink_loud(s))
         dync__warn("minifier: eager cannot run the graph: only what nobody uses is removed");
@@ -161,7 +171,8 @@ static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
         const dync__node *n = g->node.at[i];
         /* the others were tried with a larger granularity */
         if (i % granularity != 0 || i % (granularity * 2) == 0) continue;
-        if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n) continue;
+        if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n)
+            continue;
         dync__edit edit = {.cut_at = n};
         dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
         if (smaller) return smaller;
@@ -215,8 +226,10 @@ static void dync__shrink_list_use(void *user, dync__arg *arg)
     if (arg->as.node->nout > 1) whole[arg->as.node->index] = true;
 }
 
-/* May go: its value is known (its items' values, of a list that is used item by item), or nobody uses it. */
-static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n, const bool *used_whole)
+/* May go: its value is known (its items' values, of a list that is used item by item), or nobody
+ * uses it. */
+static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n,
+                                   const bool *used_whole)
 {
     if (n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
     if (n->n_users == 0) return true;
@@ -224,11 +237,13 @@ static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n,
     return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
 }
 
-static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole)
+static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop,
+                                             const bool *used_whole)
 {
     bool any = false;
     memset(drop, 0, (size_t)s->graph->node.n);
-    for (int i = start; i < end; i++) any = (drop[i] = dync__shrink_droppable(s, s->graph->node.at[i], used_whole)) || any;
+    for (int i = start; i < end; i++)
+        any = (drop[i] = dync__shrink_droppable(s, s->graph->node.at[i], used_whole)) || any;
     if (!any) return NULL;
     dync__edit edit = {.drop = drop, .dead_code = true, .unused_inputs = true};
     return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
@@ -244,7 +259,8 @@ static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity)
         if (s->graph->node.at[i]->op != DYNC__NODE_GETITEM)
             dync__node_each_input(s->graph->node.at[i], dync__shrink_list_use, used_whole);
     for (int start = 0; drop && start < n && !smaller; start += granularity)
-        smaller = dync__shrink_delta_range(s, start, DYNC__MIN(n, start + granularity), drop, used_whole);
+        smaller =
+            dync__shrink_delta_range(s, start, DYNC__MIN(n, start + granularity), drop, used_whole);
     dync__free(drop, 2 * (size_t)n + 1);
     return smaller;
 }
@@ -252,12 +268,14 @@ static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity)
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* Says what it does, and whether it came to anything. */
-static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity)
+static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy,
+                               int granularity)
 {
     dync__graph *old = s->graph;
     int outputs = DYNC__MAX(dync__graph_outputs(old), 1);
     if (dync__shrink_loud(s))
-        dync__minify_say("\nStrategy: %s (G: %d) (%d nodes, %d inputs)", name, granularity, old->node.n, old->n_inputs);
+        dync__minify_say("\nStrategy: %s (G: %d) (%d nodes, %d inputs)", name, granularity,
+                         old->node.n, old->n_inputs);
     dync__graph *g = strategy(s, granularity);
     if (!g) {
         if (dync__shrink_loud(s)) dync__minify_say("FAIL: %s", name);
@@ -266,13 +284,17 @@ static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strate
     int now = DYNC__MAX(dync__graph_outputs(g), 0);
     bool progress = g->node.n < old->node.n || g->n_inputs > old->n_inputs || now < outputs;
     if (dync__shrink_loud(s)) {
-        if (g->node.n < old->node.n) dync__minify_say("SUCCESS: Went from %d to %d nodes", old->node.n, g->node.n);
-        if (g->n_inputs > old->n_inputs) dync__minify_say("SUCCESS: Went from %d to %d inputs", old->n_inputs, g->n_inputs);
+        if (g->node.n < old->node.n)
+            dync__minify_say("SUCCESS: Went from %d to %d nodes", old->node.n, g->node.n);
+        if (g->n_inputs > old->n_inputs)
+            dync__minify_say("SUCCESS: Went from %d to %d inputs", old->n_inputs, g->n_inputs);
         if (now < outputs) dync__minify_say("SUCCESS: Went from %d to %d outputs", outputs, now);
-        if (progress && !dync__shrink_fails(s, g)) dync__minify_say("WARNING: Something went "
-                                                                    "wrong, not applying this "
-                                                                    "minification");
-        else if (progress) goto taken;
+        if (progress && !dync__shrink_fails(s, g))
+            dync__minify_say("WARNING: Something went "
+                             "wrong, not applying this "
+                             "minification");
+        else if (progress)
+            goto taken;
     } else if (progress) {
         goto taken;
     }
@@ -286,16 +308,25 @@ taken:
 
 static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
 {
-    static const struct { const char *name; dync__strategy run; bool first_only; } rows[] = {
-        {"Eliminate dead code", dync__shrink_dead_code, true},   {"Remove unused inputs", dync__shrink_unused_inputs, true},
-        {"Consolidate Inputs", dync__shrink_consolidate, true},  {"Truncate suffix", dync__shrink_suffix, false},
+    static const struct {
+        const char *name;
+        dync__strategy run;
+        bool first_only;
+    } rows[] = {
+        {"Eliminate dead code", dync__shrink_dead_code, true},
+        {"Remove unused inputs", dync__shrink_unused_inputs, true},
+        {"Consolidate Inputs", dync__shrink_consolidate, true},
+        {"Truncate suffix", dync__shrink_suffix, false},
         {"Delta Debugging", dync__shrink_delta, false},
     };
     if (dync__shrink_loud(s)) dync__minify_say("Trying granularity %d", granularity);
-    if (dync__graph_outputs(s->graph) > s->graph->node.n / 2 && dync__shrink_apply(s, "Remove outputs", dync__shrink_outputs, granularity))
+    if (dync__graph_outputs(s->graph) > s->graph->node.n / 2 &&
+        dync__shrink_apply(s, "Remove outputs", dync__shrink_outputs, granularity))
         return true;
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
-        if ((first || !rows[i].first_only) && dync__shrink_apply(s, rows[i].name, rows[i].run, granularity)) return true;
+        if ((first || !rows[i].first_only) &&
+            dync__shrink_apply(s, rows[i].name, rows[i].run, granularity))
+            return true;
     return false;
 }
 
@@ -322,10 +353,13 @@ static void dync__shrink_rounds(dync__shrinker *s)
 static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *inputs)
 {
     if (n != s->graph->n_inputs)
-        return dync__fail(DYNC_ERR_VALUE, "minifier: the graph has %d inputs, got %d values", s->graph->n_inputs, n);
+        return dync__fail(DYNC_ERR_VALUE, "minifier: the graph has %d inputs, got %d values",
+                          s->graph->n_inputs, n);
     dync_status status = dync__shrink_values(s, n, inputs);
     if (status != DYNC_OK) return status;
-    if (!dync__shrink_fails(s, s->graph)) return dync__fail_class(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
+    if (!dync__shrink_fails(s, s->graph))
+        return dync__fail_class(DYNC_ERR_VALUE, "RuntimeError",
+                                "Input graph did not fail the tester");
     if (dync__shrink_loud(s)) dync__minify_say("Started off with %d nodes", s->graph->node.n);
     dync__shrink_rounds(s);
     if (!dync__shrink_fails(s, s->graph))
@@ -336,7 +370,8 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **graph, int n,
+                                        const dync_value *inputs, dync_value *out_inputs,
                                         int *queries)
 {
     dync__shrinker s = {.how = how, .graph = *graph};
@@ -363,7 +398,7 @@ typedef struct dync__minify_user {
     dync_minify_predicate fails;
     void *user;
     bool first;
-    dync__error_slot error;      /* of the predicate on the graph as it was given */
+    dync__error_slot error; /* of the predicate on the graph as it was given */
 } dync__minify_user;
 
 static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
@@ -377,7 +412,8 @@ static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_val
 
 static void dync__minify_release(void *graph) { dync__graph_unref(graph); }
 
-DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user)
+DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
+                                   dync_minify_predicate fails, void *user)
 {
     dync_minified out = {NULL, DYNC_NONE, 0};
     dync_value one[1] = {inputs};
@@ -392,9 +428,12 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_mi
     int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_status status = dync__shrink_graph(&how, &g, n, list ? list->items : one, &out.inputs, &out.queries);
+    dync_status status =
+        dync__shrink_graph(&how, &g, n, list ? list->items : one, &out.inputs, &out.queries);
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (status == DYNC_OK && (out.graph = dync__graph_handle(g)) != NULL && dync__scope_defer(dync__minify_release, g)) return out;
+    if (status == DYNC_OK && (out.graph = dync__graph_handle(g)) != NULL &&
+        dync__scope_defer(dync__minify_release, g))
+        return out;
     dync__graph_unref(g);
     out.graph = NULL;
     out.inputs = DYNC_NONE;

@@ -1,9 +1,11 @@
-/* minify/write.c: a graph and its inputs as one C program that needs only dync.h; and where such programs go. After shrink.c, before hook.c.
+/* minify/write.c: a graph and its inputs as one C program that needs only dync.h; and where such
+ * programs go. After shrink.c, before hook.c.
  *
- * The parts stand in upstream's order (torch/_dynamo/repro/after_dynamo.py, generate_dynamo_fx_repro_string): include, configuration, the
- * module as torch.fx prints it (a comment) and as C, load_args, main. Attributes of the graph that are not printed as constants become
- * further inputs. Memory is written once however many inputs share it: up to 64 elements in the program, more in a file named by its
- * contents in <save_dir>/storages. */
+ * The parts stand in upstream's order (torch/_dynamo/repro/after_dynamo.py,
+ * generate_dynamo_fx_repro_string): include, configuration, the module as torch.fx prints it (a
+ * comment) and as C, load_args, main. Attributes of the graph that are not printed as constants
+ * become further inputs. Memory is written once however many inputs share it: up to 64 elements in
+ * the program, more in a file named by its contents in <save_dir>/storages. */
 #include "../dync.in.h"
 #include "minify.h"
 
@@ -19,14 +21,19 @@ typedef struct dync__writer {
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n); }
+DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n)
+{
+    return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n);
+}
 
 static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
     if ((s->device & 255) != DYNC_CUDA) return s->data;
     if (!s->data || !(*owned = dync__alloc(s->size_bytes))) return NULL;
-    return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
+    return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK
+               ? *owned
+               : NULL;
 }
 
 /* Floats that are not finite, and the half ones, as their bits. */
@@ -47,16 +54,23 @@ static void dync__write_element(dync__str *s, const char *at, int dtype, bool bi
     int bytes = dync__dtype_info(dtype)->bytes;
     if (bits) {
         uint64_t u = 0;
-        if (bytes == 2) u = *(const uint16_t *)(const void *)at;
-        else if (bytes == 4) u = *(const uint32_t *)(const void *)at;
-        else memcpy(&u, at, sizeof u);
+        if (bytes == 2)
+            u = *(const uint16_t *)(const void *)at;
+        else if (bytes == 4)
+            u = *(const uint32_t *)(const void *)at;
+        else
+            memcpy(&u, at, sizeof u);
         dync__str_addf(s, "0x%llx", (unsigned long long)u);
         return;
     }
-    if (dtype == DYNC_F32) dync__float_text((float)dync__load_f64(at, dtype), text, sizeof text);
-    else if (dtype == DYNC_F64) dync__double_text(dync__load_f64(at, dtype), text, sizeof text);
-    else dync__format(text, sizeof text, "%lld", (long long)dync__load_i64(at, dtype));
-    if (strcmp(text, "-9223372036854775808") == 0) dync__format(text, sizeof text, "(-9223372036854775807 - 1)");
+    if (dtype == DYNC_F32)
+        dync__float_text((float)dync__load_f64(at, dtype), text, sizeof text);
+    else if (dtype == DYNC_F64)
+        dync__double_text(dync__load_f64(at, dtype), text, sizeof text);
+    else
+        dync__format(text, sizeof text, "%lld", (long long)dync__load_i64(at, dtype));
+    if (strcmp(text, "-9223372036854775808") == 0)
+        dync__format(text, sizeof text, "(-9223372036854775807 - 1)");
     dync__str_add(s, text);
     if (dtype == DYNC_F32 && strpbrk(text, ".e")) dync__str_addc(s, 'f');
     if (dtype == DYNC_F32 && strcmp(text, "-0") == 0) dync__str_add(s, ".0f");
@@ -65,7 +79,8 @@ static void dync__write_element(dync__str *s, const char *at, int dtype, bool bi
 
 static void dync__write_inline(dync__writer *w, int k, const char *data, size_t bytes, int dtype)
 {
-    static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
+    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     size_t item = dync__dtype_info(dtype)->bytes, count = bytes / item;
     bool bits = dync__write_as_bits(data, count, dtype);
     const char *type = bits && item > 2 ? item == 4 ? "uint32_t" : "uint64_t" : types[dtype];
@@ -78,14 +93,16 @@ static void dync__write_inline(dync__writer *w, int k, const char *data, size_t 
 }
 
 /* A row of its elements as .npy; bfloat16, which NumPy lacks, as its bits. */
-static dync_status dync__write_storage_file(const char *folder, uint64_t hash, const void *data, size_t bytes, int dtype)
+static dync_status dync__write_storage_file(const char *folder, uint64_t hash, const void *data,
+                                            size_t bytes, int dtype)
 {
     dync__layout lay;
     dync__str path = {0}, file = {0};
     if (dtype == DYNC_BF16) dtype = DYNC_I16;
     int64_t count = (int64_t)(bytes / dync__dtype_info(dtype)->bytes);
     dync_status status = dync__layout_contiguous(&lay, 1, &count);
-    dync__storage *s = status == DYNC_OK ? dync__storage_borrow(DYNC_CPU, (void *)(uintptr_t)data, bytes) : NULL;
+    dync__storage *s =
+        status == DYNC_OK ? dync__storage_borrow(DYNC_CPU, (void *)(uintptr_t)data, bytes) : NULL;
     dync__tensor *t = s ? dync__tensor_new(s, dtype, &lay) : NULL;
     dync__str_addf(&path, "%s/storages", folder);
     if (status == DYNC_OK && t) status = dync__folders_make(dync__str_get(&path));
@@ -114,12 +131,14 @@ static void dync__write_device(dync__str *s, int device)
 
 static const char *dync__write_dtype(int dtype)
 {
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64",
-                                        "DYNC_I32", "DYNC_I16", "DYNC_I8",  "DYNC_U8",   "DYNC_BOOL"};
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
+                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
+                                        "DYNC_U8",  "DYNC_BOOL"};
     return names[dtype];
 }
 
-/* The statement that makes the storage; data that stand in the program go before the function, into w->text. */
+/* The statement that makes the storage; data that stand in the program go before the function, into
+ * w->text. */
 static void dync__write_storage(dync__writer *w, dync__str *body, const dync__tensor *t)
 {
     const dync__storage *s = t->storage;
@@ -131,18 +150,22 @@ static void dync__write_storage(dync__writer *w, dync__str *body, const dync__te
         return;
     }
     dync__str_addf(body, "    int buf%d = dync_repro_storage(reader, %zu", k, s->size_bytes);
-    if (data && s->size_bytes && s->size_bytes / dync__dtype_info(t->dtype)->bytes <= DYNC__REPRO_INLINE) {
+    if (data && s->size_bytes &&
+        s->size_bytes / dync__dtype_info(t->dtype)->bytes <= DYNC__REPRO_INLINE) {
         dync__write_inline(w, k, data, s->size_bytes, t->dtype);
         dync__str_addf(body, ", .data = data%d", k);
     } else if (data && s->size_bytes) {
         uint64_t hash = dync__repro_hash(data, s->size_bytes);
         dync_status status = DYNC_OK;
-        if (w->file->save_dir) status = dync__write_storage_file(w->file->save_dir, hash, data, s->size_bytes, t->dtype);
+        if (w->file->save_dir)
+            status =
+                dync__write_storage_file(w->file->save_dir, hash, data, s->size_bytes, t->dtype);
         if (w->status == DYNC_OK) w->status = status;
         dync__str_addf(body, ", .hash = \"%016llx\"", (unsigned long long)hash);
     }
     dync__write_device(body, s->device);
-    if (t->dtype != DYNC_F32) dync__str_addf(body, ", .dtype_hint = %s", dync__write_dtype(t->dtype));
+    if (t->dtype != DYNC_F32)
+        dync__str_addf(body, ", .dtype_hint = %s", dync__write_dtype(t->dtype));
     dync__str_add(body, ");\n");
     dync__free(owned, s->size_bytes);
 }
@@ -150,15 +173,18 @@ static void dync__write_storage(dync__writer *w, dync__str *body, const dync__te
 static void dync__write_dims(dync__str *s, int n, const int64_t *d)
 {
     if (n == 0) dync__str_add(s, "DYNC_SCALAR");
-    for (int i = 0; i < n; i++) dync__str_addf(s, i ? ", %lld" : "dync_shape(%lld", (long long)d[i]);
+    for (int i = 0; i < n; i++)
+        dync__str_addf(s, i ? ", %lld" : "dync_shape(%lld", (long long)d[i]);
     if (n) dync__str_addc(s, ')');
 }
 
 /* Only what is not the default is written. */
-static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__tensor *t, const char *name)
+static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__tensor *t,
+                               const char *name)
 {
     if (dync__write_storage_index(w, t->storage) < 0) dync__write_storage(w, body, t);
-    dync__str_addf(body, "    dync_repro_tensor(reader, buf%d, ", dync__write_storage_index(w, t->storage));
+    dync__str_addf(body, "    dync_repro_tensor(reader, buf%d, ",
+                   dync__write_storage_index(w, t->storage));
     dync__write_dims(body, t->lay.ndim, t->lay.shape);
     if (!dync__layout_is_contiguous(&t->lay)) {
         dync__str_add(body, ", .stride = ");
@@ -177,7 +203,11 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     dync__str_add(body, "    dync_repro_number(reader, ");
     if (v->kind == DYNC_KIND_FLOAT) {
         dync__double_text(v->as.f, text, sizeof text);
-        dync__str_addf(body, "dync_v_float(%s)", v->as.f - v->as.f == 0 ? text : v->as.f > 0 ? "HUGE_VAL" : v->as.f < 0 ? "-HUGE_VAL" : "NAN");
+        dync__str_addf(body, "dync_v_float(%s)",
+                       v->as.f - v->as.f == 0 ? text
+                       : v->as.f > 0          ? "HUGE_VAL"
+                       : v->as.f < 0          ? "-HUGE_VAL"
+                                              : "NAN");
     } else if (v->kind == DYNC_KIND_INT) {
         dync__str_addf(body, "dync_v_int(%lld)", (long long)v->as.i);
     } else if (v->kind == DYNC_KIND_BOOL) {
@@ -188,7 +218,10 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     dync__str_addf(body, ");  /* %s */\n", name);
 }
 
-static bool dync__write_is_attr(const dync__node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
+static bool dync__write_is_attr(const dync__node *n)
+{
+    return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n);
+}
 
 static void dync__write_load_args(dync__writer *w)
 {
@@ -199,9 +232,13 @@ static void dync__write_load_args(dync__writer *w)
         bool attr = dync__write_is_attr(n);
         if (n->kind != DYNC__N_PLACEHOLDER && !attr) continue;
         const dync_value *v = attr ? NULL : &w->input[k++];
-        const dync__tensor *t = attr ? n->value : v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
-        if (t) dync__write_tensor(w, &body, t, n->name);
-        else dync__write_number(&body, v, n->name);
+        const dync__tensor *t = attr                          ? n->value
+                                : v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t)
+                                                              : NULL;
+        if (t)
+            dync__write_tensor(w, &body, t, n->name);
+        else
+            dync__write_number(&body, v, n->name);
     }
     dync__str_add(&w->text, "static void load_args(dync_repro_reader *reader)\n{\n");
     dync__str_add(&w->text, body.n ? dync__str_get(&body) : "    (void)reader;\n");
@@ -216,7 +253,8 @@ static void dync__write_head(dync__writer *w)
 {
     bool custom = false;
     for (int i = 0; i < w->graph->node.n; i++)
-        custom = custom || (dync__node_is_call(w->graph->node.at[i]) && w->graph->node.at[i]->op == -1);
+        custom = custom ||
+                 (dync__node_is_call(w->graph->node.at[i]) && w->graph->node.at[i]->op == -1);
     dync__str_add(&w->text,
                   "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc "
                   "-O2 FILE.c -lm -pthread\n"
@@ -228,14 +266,18 @@ static void dync__write_head(dync__writer *w)
                   "--no-isolate: see dync_run_repro. */\n"
                   "#define DYNC_IMPLEMENTATION\n#include \"dync.h\"\n\n"
                   "static void configure(void)\n{\n");
-    dync__str_addf(&w->text, "    dync_config_set(\"threads\", \"%d\");\n    dync_manual_seed(%llu);\n", dync__pool_threads(),
-                   (unsigned long long)dync__tls.rng_seed);
+    dync__str_addf(&w->text,
+                   "    dync_config_set(\"threads\", \"%d\");\n    dync_manual_seed(%llu);\n",
+                   dync__pool_threads(), (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
-    if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: "
-                                        "dync_op_register(...) */\n");
+    if (custom)
+        dync__str_add(&w->text, "    /* register the graph's own operators here: "
+                                "dync_op_register(...) */\n");
     const char *backend = w->file->backend;
     if (!dync__backend_is_builtin(backend))
-        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(%s%s) */\n", backend && dync__is_name(backend, strlen(backend)) ? "&" : "...",
+        dync__str_addf(&w->text,
+                       "    /* register the backend here: dync_register_backend(%s%s) */\n",
+                       backend && dync__is_name(backend, strlen(backend)) ? "&" : "...",
                        backend && dync__is_name(backend, strlen(backend)) ? backend : "");
     dync__str_add(&w->text, "}\n\n");
 }
@@ -277,7 +319,8 @@ static void dync__write_main(dync__writer *w)
     dync__str names = {0};
     for (int i = 0; i < w->graph->node.n; i++) {
         const dync__node *n = w->graph->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n)) dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
+        if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n))
+            dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
     }
     dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return "
                             "dync_run_repro(argc, argv, (dync_repro){\n"
@@ -300,7 +343,8 @@ static void dync__write_math(dync__str *s)
     static const char include[] = "#define DYNC_IMPLEMENTATION\n";
     dync__str whole = {0};
     const char *text = dync__str_get(s), *at = strstr(text, include);
-    if (!at || (!strstr(text, "NAN") && !strstr(text, "INFINITY") && !strstr(text, "HUGE_VAL"))) return;
+    if (!at || (!strstr(text, "NAN") && !strstr(text, "INFINITY") && !strstr(text, "HUGE_VAL")))
+        return;
     dync__str_addn(&whole, text, (size_t)(at - text));
     dync__str_addf(&whole, "#include <math.h>\n%s", at);
     whole.failed = whole.failed || s->failed;
@@ -321,10 +365,13 @@ static dync_status dync__write_program(dync__writer *w)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path)
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n,
+                                       const dync_value *inputs, const char *path)
 {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
-    if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
+    if (n != g->n_inputs)
+        return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values",
+                          g->n_inputs, n);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__write_program(&w);
     if (status == DYNC_OK) status = dync__file_write_own(path, dync__str_get(&w.text), w.text.n);
@@ -334,7 +381,8 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph
     return status;
 }
 
-static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync__graph *g, int n, const dync_value *inputs,
+static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file,
+                                             dync__graph *g, int n, const dync_value *inputs,
                                              dync__str *folder, dync__str *path, dync__str *copy)
 {
     char *text = NULL;
@@ -354,11 +402,13 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     return status;
 }
 
-DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs)
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync__graph *g, int n,
+                                            const dync_value *inputs)
 {
     dync__str here = {0}, folder = {0}, path = {0}, copy = {0};
     dync__folder_current(&here);
-    dync_status status = dync__repro_checkpoint_in(dync__str_get(&here), *file, g, n, inputs, &folder, &path, &copy);
+    dync_status status =
+        dync__repro_checkpoint_in(dync__str_get(&here), *file, g, n, inputs, &folder, &path, &copy);
     dync__str_free(&here);
     dync__str_free(&folder);
     dync__str_free(&path);
@@ -369,13 +419,17 @@ DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync__
 /* One folder a process: run_<date>-pid_<pid>. */
 static void dync__repro_run_folder(dync__str *out)
 {
-    static struct { dync__mutex lock; char name[64]; } run;
+    static struct {
+        dync__mutex lock;
+        char name[64];
+    } run;
     const dync__repro_settings *now = dync__repro_now();
     dync__str date = {0};
     dync__lock(&run.lock);
     if (!run.name[0]) {
         dync__date_text(&date);
-        dync__format(run.name, sizeof run.name, "run_%s-pid_%d", dync__str_get(&date), dync__process_id());
+        dync__format(run.name, sizeof run.name, "run_%s-pid_%d", dync__str_get(&date),
+                     dync__process_id());
     }
     if (now->debug_dir[0]) {
         bool absolute = now->debug_dir[0] == '/' || (now->debug_dir[0] && now->debug_dir[1] == ':');
@@ -393,7 +447,8 @@ static void dync__repro_run_folder(dync__str *out)
     dync__str_free(&date);
 }
 
-DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__graph *g, int n, const dync_value *inputs, dync__str *path)
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__graph *g, int n,
+                                          const dync_value *inputs, dync__str *path)
 {
     dync__str folder = {0};
     dync__repro_file file = *given;
@@ -402,7 +457,8 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__g
     dync__str_addf(path, "%s/minifier_launcher.c", dync__str_get(&folder));
     dync__str_add(&folder, "/checkpoints");
     dync__warn("Writing minified repro to:\n%s", dync__str_get(path));
-    dync_status status = folder.failed || path->failed ? DYNC_ERR_MEMORY : dync__folders_make(dync__str_get(&folder));
+    dync_status status = folder.failed || path->failed ? DYNC_ERR_MEMORY
+                                                       : dync__folders_make(dync__str_get(&folder));
     file.save_dir = dync__str_get(&folder);
     file.command = "minify";
     if (status == DYNC_OK) status = dync__repro_write(&file, g, n, inputs, dync__str_get(path));
@@ -410,7 +466,8 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__g
     return status;
 }
 
-DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path)
+DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend,
+                                     bool accuracy, const char *path)
 {
     dync_value one[1] = {inputs};
     const dync__list *list = dync__value_list(inputs);
@@ -419,9 +476,13 @@ DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the path is NULL");
     dync__str folder = {0};
     const char *slash = strrchr(path, '/');
-    if (slash) dync__str_addn(&folder, path, (size_t)(slash - path));
-    else dync__folder_current(&folder);
-    dync__repro_file file = {.backend = backend ? backend : "inductor", .accuracy = accuracy, .save_dir = dync__str_get(&folder),
+    if (slash)
+        dync__str_addn(&folder, path, (size_t)(slash - path));
+    else
+        dync__folder_current(&folder);
+    dync__repro_file file = {.backend = backend ? backend : "inductor",
+                             .accuracy = accuracy,
+                             .save_dir = dync__str_get(&folder),
                              .grad_off = dync__tls.grad_enabled_off};
     int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
     dync_status status = dync__repro_write(&file, g, n, list ? list->items : one, path);

@@ -1,5 +1,5 @@
-/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and value. After init.c, before
- * layers.c. */
+/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and
+ * value. After init.c, before layers.c. */
 #include "../dync.in.h"
 #include "nn.h"
 
@@ -13,12 +13,15 @@ static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
     return dync_transpose(y, 1, 2);
 }
 
-/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S] (none: all is seen) -> [N, L, E] */
-DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args, int nargs)
+/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S]
+ * (none: all is seen) -> [N, L, E] */
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args,
+                                                    int nargs)
 {
     dync_tensor *in[3], *mask = NULL;
     if (nargs < 1 || nargs > 4) {
-        dync__fail(DYNC_ERR_VALUE, "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
+        dync__fail(DYNC_ERR_VALUE,
+                   "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
         return DYNC_NONE;
     }
     for (int i = 0; i < 3; i++) {
@@ -26,12 +29,15 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_
         in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
         if (!in[i]) return DYNC_NONE;
         if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
-            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]", (long long)m->ints[0]);
+            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]",
+                       (long long)m->ints[0]);
             return DYNC_NONE;
         }
     }
-    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3]))) return DYNC_NONE;
-    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1), *v = dync__mha_project(m, in[2], 2);
+    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3])))
+        return DYNC_NONE;
+    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1),
+                *v = dync__mha_project(m, in[2], 2);
     dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
     y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
     y = dync__module_call_one(m->child.at[0], y);
@@ -42,10 +48,14 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 {
     const int64_t sizes[2] = {features, heads};
     if (heads > 0 && features % heads)
-        return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be "
-                                          "divisible by num_heads, got %lld and %d",
-                          (long long)features, heads), NULL;
-    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_nn_multihead_attention: embed_dim must be "
+                          "divisible by num_heads, got %lld and %d",
+                          (long long)features, heads),
+               NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes)
+                          ? dync__layer_new("MultiheadAttention")
+                          : NULL;
     if (!m) return NULL;
     m->args = "query, key, value, mask";
     memcpy(m->ints, sizes, sizeof sizes);

@@ -1,7 +1,8 @@
 /* nn/init.c: initial values of parameters, PyTorch's. After module.c, before layers.c.
  *
- * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b = 1 / sqrt(fan_in) (He et al. 2015,
- * arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 / fan_in)). */
+ * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b =
+ * 1 / sqrt(fan_in) (He et al. 2015, arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 /
+ * fan_in)). */
 #include "../dync.in.h"
 #include "nn.h"
 
@@ -31,7 +32,9 @@ DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims sh
     bool off = dync__tls.grad_enabled_off;
     dync_scope scope = dync_scope_begin();
     dync__tls.grad_enabled_off = true;
-    bool ok = dync__init_keep(m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound), false);
+    bool ok = dync__init_keep(
+        m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound),
+        false);
     dync__tls.grad_enabled_off = off;
     dync_scope_end(&scope);
     return ok;
@@ -45,10 +48,12 @@ DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims sha
     return ok;
 }
 
-DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer)
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype,
+                              double value, bool is_buffer)
 {
     dync_scope scope = dync_scope_begin();
-    bool ok = dync__init_keep(m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
+    bool ok = dync__init_keep(
+        m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
     dync_scope_end(&scope);
     return ok;
 }

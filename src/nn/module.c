@@ -1,7 +1,9 @@
-/* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After autograd/, before layers.c.
+/* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After
+ * autograd/, before layers.c.
  *
- * A module owns references to its tensors and owns its children. Every change (a tensor set, a child added, training switched) bumps
- * its version and that of its ancestors: compiled code guards on the root's version only. */
+ * A module owns references to its tensors and owns its children. Every change (a tensor set, a
+ * child added, training switched) bumps its version and that of its ancestors: compiled code guards
+ * on the root's version only. */
 #include "../dync.in.h"
 #include "nn.h"
 
@@ -36,7 +38,10 @@ DYNC__FN dync_status dync__module_args_check(const char *args)
 {
     for (const char *p = args ? args + strspn(args, " ,") : ""; *p; p += strspn(p, " ,")) {
         size_t n = strcspn(p, " ,");
-        if (!dync__is_name(p, n)) return dync__fail(DYNC_ERR_VALUE, "a module's arguments are names \"x, y\", got '%.*s' in '%s'", (int)n, p, args);
+        if (!dync__is_name(p, n))
+            return dync__fail(DYNC_ERR_VALUE,
+                              "a module's arguments are names \"x, y\", got '%.*s' in '%s'", (int)n,
+                              p, args);
         p += n;
     }
     return DYNC_OK;
@@ -45,7 +50,10 @@ DYNC__FN dync_status dync__module_args_check(const char *args)
 DYNC__FN dync__module *dync__module_alloc(const char *class_name)
 {
     const char *given = class_name && *class_name ? class_name : "Module";
-    if (!dync__is_name(given, strlen(given))) return dync__fail(DYNC_ERR_VALUE, "a module's class is a name of letters, digits and _, got \"%s\"", given), NULL;
+    if (!dync__is_name(given, strlen(given)))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "a module's class is a name of letters, digits and _, got \"%s\"", given),
+               NULL;
     const char *name = dync__intern(given);
     dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
@@ -60,14 +68,18 @@ DYNC__FN dync__module *dync__module_alloc(const char *class_name)
 
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
 {
-    dync__module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
+    dync__module *m = forward
+                          ? dync__module_alloc(class_name)
+                          : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
     if (m) m->forward = forward, m->user = user;
     return dync__module_give(m);
 }
 
-DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user)
+DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward,
+                                             const char *args, void *user)
 {
-    if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
+    if (!forward)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
     if (dync__module_args_check(args) != DYNC_OK) return NULL;
     const char *names = args ? dync__intern(args) : NULL;
     dync__module *m = !args || names ? dync__module_alloc(class_name) : NULL;
@@ -124,19 +136,25 @@ DYNC__FN void dync__module_touch(const dync__module *m)
 static dync__module *dync__module_child_named(const dync__module *m, const char *name, size_t n)
 {
     for (int i = 0; i < m->child.n; i++)
-        if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0) return m->child.at[i];
+        if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0)
+            return m->child.at[i];
     return NULL;
 }
 
-/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. NULL passes. */
-static dync__module *dync__module_walk(dync__module *m, const char *path, const char **last, const char *what)
+/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a
+ * module on the way is missing. NULL passes. */
+static dync__module *dync__module_walk(dync__module *m, const char *path, const char **last,
+                                       const char *what)
 {
     if (!m) return NULL;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the name is NULL", what), NULL;
     const char *part = path;
     for (const char *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
         m = dync__module_child_named(m, part, (size_t)(dot - part));
-        if (!m) return dync__fail(DYNC_ERR_VALUE, "%s: no module \"%.*s\"", what, (int)(dot - path), path), NULL;
+        if (!m)
+            return dync__fail(DYNC_ERR_VALUE, "%s: no module \"%.*s\"", what, (int)(dot - path),
+                              path),
+                   NULL;
     }
     *last = part;
     return m;
@@ -149,7 +167,9 @@ DYNC_API dync_module *dync_module_child(dync_module *handle, const char *name)
     dync__module *holder = dync__module_walk(m, name, &last, "dync_module_child");
     if (!holder) return NULL;
     dync__module *child = dync__module_child_named(holder, last, strlen(last));
-    if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
+    if (!child)
+        dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name,
+                   m->class_name);
     return dync__module_handle(child);
 }
 
@@ -159,28 +179,39 @@ static bool dync__module_holds(const dync__module *child, const dync__module *m)
     return m != NULL;
 }
 
-static dync_status dync__module_add_check(const dync__module *m, const char *name, const dync__module *child)
+static dync_status dync__module_add_check(const dync__module *m, const char *name,
+                                          const dync__module *child)
 {
     if (!m || !child) return DYNC_ERR_VALUE;
     if (!name || !*name || strchr(name, '.'))
-        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_module_add: a name is not empty and has no dots: \"%s\"",
+                          name ? name : "NULL");
     if (!dync__module_part(name))
-        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is of letters, digits and _: \"%s\"", name);
-    if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
-    return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_module_add: a name is of letters, digits and _: \"%s\"", name);
+    if (child->parent)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module",
+                          child->class_name);
+    return dync__module_holds(child, m)
+               ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself",
+                            child->class_name)
+               : DYNC_OK;
 }
 
 DYNC_API void dync_module_add(dync_module *handle, const char *name, dync_module *child)
 {
     dync__module *m = dync__module_open(handle, "dync_module_add");
-    if (!child && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_add: the "
-                                                                      "child is NULL");
+    if (!child && dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "dync_module_add: the "
+                                   "child is NULL");
     dync__module_add(m, name, child ? dync__module_open(child, "dync_module_add") : NULL);
 }
 
 DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *child)
 {
-    const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
+    const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name)
+                                                                         : NULL;
     if (!text || !dync__vec_reserve(&m->child, m->child.n + 1)) {
         /* taken, also on failure */
         if (child && !child->parent && !dync__module_holds(child, m)) dync__module_free(child);
@@ -191,7 +222,7 @@ DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *
     while (at < m->child.n && m->child.at[at] != old) at++;
     if (old) dync__module_free(old);
     memmove(&m->child.at[at + 1], &m->child.at[at], (size_t)(m->child.n++ - at) * sizeof child);
-    m->child.at[at] = child;         /* in the place of the one before it, or last */
+    m->child.at[at] = child; /* in the place of the one before it, or last */
     child->name = text;
     child->parent = m;
     dync__module_bump(m);
@@ -213,9 +244,11 @@ DYNC__FN dync__tensor *dync__module_tensor(const dync__module *m, const char *na
     return e ? e->tensor : NULL;
 }
 
-DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *taken, bool is_buffer)
+DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *taken,
+                               bool is_buffer)
 {
-    dync__module_entry entry = {dync__intern(name), taken, is_buffer}, *old = dync__module_entry_of(m, name);
+    dync__module_entry entry = {dync__intern(name), taken, is_buffer},
+                       *old = dync__module_entry_of(m, name);
     if (old) {
         dync__tensor *before = old->tensor;
         old->tensor = taken;
@@ -237,13 +270,14 @@ static dync_tensor *dync__module_get(dync__module *m, const char *path, bool is_
     const dync__module_entry *e = dync__module_entry_of(holder, last);
     dync__module_touch(holder);
     if (!e || e->is_buffer != is_buffer) {
-        dync__fail(DYNC_ERR_VALUE, "%s: %s has no %s \"%s\"", what, m->class_name, is_buffer ? "buffer" : "parameter", path);
+        dync__fail(DYNC_ERR_VALUE, "%s: %s has no %s \"%s\"", what, m->class_name,
+                   is_buffer ? "buffer" : "parameter", path);
         return NULL;
     }
     return dync__handle(e->tensor);
 }
 
-DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name)
+DYNC_API dync_tensor *(dync_module_param)(dync_module * m, const char *name)
 {
     return dync__module_get(dync__module_open(m, "dync_module_param"), name, false);
 }
@@ -254,14 +288,16 @@ DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name)
 
 static dync_status dync__module_check_parameter(const dync__tensor *t)
 {
-    if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors "
-                                                                                   "of floating "
-                                                                                   "point dtype "
-                                                                                   "can require "
-                                                                                   "gradients");
-    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a "
-                                                                       "parameter must be a "
-                                                                       "leaf: detach it first");
+    if (dync__dtype_info(t->dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "only Tensors "
+                                          "of floating "
+                                          "point dtype "
+                                          "can require "
+                                          "gradients");
+    if (!dync__tensor_is_leaf(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a "
+                                             "parameter must be a "
+                                             "leaf: detach it first");
     return DYNC_OK;
 }
 
@@ -276,7 +312,8 @@ static void dync__module_set(dync__module *m, const char *path, dync_tensor *han
         return;
     }
     if (!dync__module_part(last)) {
-        dync__fail(DYNC_ERR_VALUE, "%s: a name is of letters, digits and _, got \"%s\"", what, last);
+        dync__fail(DYNC_ERR_VALUE, "%s: a name is of letters, digits and _, got \"%s\"", what,
+                   last);
         return;
     }
     if (!is_buffer && dync__module_check_parameter(t) != DYNC_OK) return;
@@ -332,7 +369,9 @@ static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
     dync_scope scope = dync_scope_begin();
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    dync_tensor *g = dync_grad(dync__handle(t)), *h = dync_to_device(dync_to_dtype(dync__handle(t), (dync_dtype)dtype), (dync_device)device);
+    dync_tensor *g = dync_grad(dync__handle(t)),
+                *h = dync_to_device(dync_to_dtype(dync__handle(t), (dync_dtype)dtype),
+                                    (dync_device)device);
     if (h && g) g = dync_to_device(dync_to_dtype(g, (dync_dtype)dtype), (dync_device)device);
     dync__tensor *made = h ? dync__open(h) : NULL;
     dync__tls.grad_enabled_off = off;
@@ -354,9 +393,11 @@ static dync_status dync__module_move(dync__module *m, int device, int dtype)
 {
     for (int i = 0; i < m->entry.n; i++) {
         dync__tensor *t = m->entry.at[i].tensor;
-        DYNC__TRY(dync__module_convert(t, device < 0 ? t->device : device, dtype < 0 ? t->dtype : dtype));
+        DYNC__TRY(
+            dync__module_convert(t, device < 0 ? t->device : device, dtype < 0 ? t->dtype : dtype));
     }
-    for (int i = 0; i < m->child.n; i++) DYNC__TRY(dync__module_move(m->child.at[i], device, dtype));
+    for (int i = 0; i < m->child.n; i++)
+        DYNC__TRY(dync__module_move(m->child.at[i], device, dtype));
     dync__module_bump(m);
     return DYNC_OK;
 }
@@ -474,7 +515,7 @@ DYNC__FN dync_value dync__module_forward(dync__module *m, int nargs, const dync_
     return result;
 }
 
-DYNC_API dync_value (dync_module_call_values)(dync_module *handle, int nargs, const dync_value *args)
+DYNC_API dync_value(dync_module_call_values)(dync_module *handle, int nargs, const dync_value *args)
 {
     dync__module *m = dync__module_open(handle, "dync_module_call");
     return m ? dync__module_call(m, nargs, args) : DYNC_NONE;
@@ -486,12 +527,13 @@ DYNC__FN dync_value dync__module_call(dync__module *m, int nargs, const dync_val
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
     }
-    dync_value (*call)(dync__module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
+    dync_value (*call)(dync__module *, int, const dync_value *) =
+        DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
     if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
 
-DYNC_API dync_tensor *(dync_forward_call)(dync_module *handle, dync_tensor *x)
+DYNC_API dync_tensor *(dync_forward_call)(dync_module * handle, dync_tensor *x)
 {
     dync__module *m = dync__module_open(handle, "dync_forward_call");
     return m ? dync__module_call_one(m, x) : NULL;

@@ -3,31 +3,38 @@
 #define DYNC__NN_H
 #include "../autograd/autograd.h"
 
-typedef struct dync__module_entry { const char *name; dync__tensor *tensor; bool is_buffer; } dync__module_entry;
+typedef struct dync__module_entry {
+    const char *name;
+    dync__tensor *tensor;
+    bool is_buffer;
+} dync__module_entry;
 typedef dync_tensor *(*dync__layer_forward)(dync__module *, dync_tensor *);
 typedef dync_value (*dync__layer_forward_values)(dync__module *, const dync_value *args, int nargs);
 struct dync__module {
     dync__root root;
-    const char *class_name;              /* "Linear" */
-    const char *name;                    /* within its parent, or the user's variable name */
+    const char *class_name; /* "Linear" */
+    const char *name;       /* within its parent, or the user's variable name */
     struct dync__module *parent;
-    dync_forward forward;                /* one of the four; the user's get handles */
+    dync_forward forward; /* one of the four; the user's get handles */
     dync_forward_values forward_values;
     dync__layer_forward layer;
     dync__layer_forward_values layer_values;
-    const char *args;                    /* argument names of forward_values, or NULL */
+    const char *args; /* argument names of forward_values, or NULL */
     void *user;
     DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
     DYNC__VEC(dync__module *) child;
     bool training;
-    uint64_t version;                    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps every ancestor */
+    uint64_t version; /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change
+                         in a child bumps every ancestor */
     uint64_t id;
-    struct dync__compiled *compiled;      /* dync_module_compile's; NULL before */
-    int64_t ints[8]; double floats[4];   /* of built-in layers: kernel, stride, eps ... */
+    struct dync__compiled *compiled; /* dync_module_compile's; NULL before */
+    int64_t ints[8];
+    double floats[4]; /* of built-in layers: kernel, stride, eps ... */
     void (*destroy)(struct dync__module *);
 };
-/* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward is then inlined). touched: of capture/, told of every
- * module whose forward runs or whose parameter, buffer or training flag is read while dync__tls.compiling. */
+/* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward
+ * is then inlined). touched: of capture/, told of every module whose forward runs or whose
+ * parameter, buffer or training flag is read while dync__tls.compiling. */
 #if defined(DYNC__SPLIT)
 extern void (*dync__module_touched)(dync__module *);
 extern dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
@@ -39,7 +46,8 @@ static void (*dync__module_drop_compiled)(dync__module *);
 #endif
 /* The innermost module whose forward runs in this thread, or NULL. */
 DYNC__FN const dync__module *dync__module_running(void);
-/* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
+/* A module's own tensor by its name (no path), NULL where there is none; layers read their weights
+ * with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync__module *, const char *name);
 /* without a forward; NULL + DYNC_ERR_VALUE (no name), DYNC_ERR_MEMORY */
 DYNC__FN dync__module *dync__module_alloc(const char *class_name);
@@ -48,20 +56,24 @@ DYNC__FN bool dync__module_part(const char *name);
 DYNC__FN dync_status dync__module_args_check(const char *args_or_null);
 /* its handle, for the user; NULL passes, and where memory is out */
 DYNC__FN dync_module *dync__module_give(dync__module *taken);
-DYNC__FN void dync__module_free(dync__module *);                               /* NULL allowed */
+DYNC__FN void dync__module_free(dync__module *); /* NULL allowed */
 DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *taken);
 /* adds or replaces; false: no memory, dropped */
-DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken, bool is_buffer);
+DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken,
+                               bool is_buffer);
 /* it changed: version, ancestors too */
 DYNC__FN void dync__module_bump(dync__module *);
 /* it is read: tells capture/ while a function is traced */
 DYNC__FN void dync__module_touch(const dync__module *);
-/* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none (layers.c). */
+/* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none
+ * (layers.c). */
 DYNC__FN dync_status dync__module_find_class(dync__module *m);
-/* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too does nothing. false: an error is recorded. */
+/* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too
+ * does nothing. false: an error is recorded. */
 DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound);
 DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape);
-DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype,
+                              double value, bool is_buffer);
 /* Layers (layers.c) and those with files of their own. */
 /* a weight, borrowed; NULL where there is none */
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);
@@ -73,13 +85,15 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes);
 /* recurrent.c */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);
 /* attention.c */
-DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args, int nargs);
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args,
+                                                    int nargs);
 DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);
 DYNC__FN dync_tensor *dync__module_call_one(dync__module *, dync_tensor *x);
 /* what dync_module_call does */
 DYNC__FN dync_value dync__module_call(dync__module *, int nargs, const dync_value *args);
 /* the plain forward, never the compiled one */
 DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_value *args);
-/* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
+/* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it
+ * is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *, dync__str *out);
 #endif

@@ -1,15 +1,25 @@
 /* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
  *
- * A cell is a row: its class, how many gates its weights hold, whether it carries a second state. What steps take from the input is
- * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
+ * A cell is a row: its class, how many gates its weights hold, whether it carries a second state.
+ * What steps take from the input is computed for all of them at once, the steps are one operator
+ * (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
 #include "../dync.in.h"
 #include "nn.h"
 
-typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
-typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
-typedef struct dync__gated_cell { const char *class_name; int gates; bool two_states; } dync__gated_cell;
+typedef struct dync__cell_weights {
+    dync_tensor *ih, *hh, *bih, *bhh;
+} dync__cell_weights;
+typedef struct dync__cell_state {
+    dync_tensor *h, *c;
+} dync__cell_state;
+typedef struct dync__gated_cell {
+    const char *class_name;
+    int gates;
+    bool two_states;
+} dync__gated_cell;
 
-static const dync__gated_cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
+static const dync__gated_cell dync__cells[] = {
+    {"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
 
 static const dync__gated_cell *dync__cell_find(const char *class_name)
 {
@@ -48,16 +58,19 @@ static bool dync__cell_trains(int n, dync_tensor *const *t)
 }
 
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
-static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse)
+static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w,
+                                   dync_tensor *x, dync__cell_state *s, bool reverse)
 {
     /* of every step at once */
-    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};
+    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h,
+                            cell->two_states ? s->c : NULL};
     dync__arg args[8];
     for (int i = 0; i < 5; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
     args[5] = dync__arg_i(cell->gates);
     args[6] = dync__arg_b(reverse);
     args[7] = dync__arg_b(dync__cell_trains(5, from));
-    dync_value all = from[0] ? dync__op_call_list(DYNC__OP__rnn_layer, 8, args, dync__tls.at) : DYNC_NONE;
+    dync_value all = from[0] ? dync__op_call_list(DYNC__OP__rnn_layer, 8, args, dync__tls.at)
+                             : DYNC_NONE;
     if (all.kind != DYNC_KIND_LIST) return NULL;
     dync_tensor *out = dync_as_tensor(dync_at(all, 0));
     s->h = dync_select(out, 0, reverse ? 0 : -1);
@@ -66,7 +79,8 @@ static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weig
 }
 
 /* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
-static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
+static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tensor *x,
+                                         const dync_value *state, int64_t n, int64_t hidden)
 {
     dync__cell_state s = {NULL, NULL};
     dync_make make = {0};
@@ -81,12 +95,14 @@ static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tens
     } else if (!cell->two_states && state->kind == DYNC_KIND_TENSOR) {
         s.h = s.c = state->as.t;
     } else {
-        dync__fail(DYNC_ERR_VALUE, "%s: expected %s as the second argument", cell->class_name, cell->two_states ? "(h0, c0)" : "h0");
+        dync__fail(DYNC_ERR_VALUE, "%s: expected %s as the second argument", cell->class_name,
+                   cell->two_states ? "(h0, c0)" : "h0");
     }
     return s;
 }
 
-static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const dync_value *h, const dync_value *c)
+static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const dync_value *h,
+                                    const dync_value *c)
 {
     dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
     if (!cell->two_states || !both[0].as.t) return both[0];
@@ -94,26 +110,32 @@ static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const d
     return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
 }
 
-static dync_value dync__cell_layers(const dync__gated_cell *cell, dync__module *m, dync_tensor *x, dync__cell_state start)
+static dync_value dync__cell_layers(const dync__gated_cell *cell, dync__module *m, dync_tensor *x,
+                                    dync__cell_state start)
 {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
-    dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
+    dync_value *h = dync__scope_alloc((size_t)n * sizeof *h),
+               *c = dync__scope_alloc((size_t)n * sizeof *c);
     if (!h || !c) return DYNC_NONE;
     for (int layer = 0; layer < layers; layer++) {
         dync_tensor *out[2] = {NULL, NULL};
         for (int d = 0; d < directions; d++) {
             int k = layer * directions + d;
-            dync__cell_state s = {dync_select(start.h, 0, k), cell->two_states ? dync_select(start.c, 0, k) : NULL};
+            dync__cell_state s = {dync_select(start.h, 0, k),
+                                  cell->two_states ? dync_select(start.c, 0, k) : NULL};
             out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, d == 1);
             if (!out[d]) return DYNC_NONE;
             h[k] = dync_v_tensor(s.h);
             c[k] = dync_v_tensor(s.c);
         }
-        dync_value both[2] = {dync_v_tensor(out[0]), directions == 2 ? dync_v_tensor(out[1]) : DYNC_NONE};
+        dync_value both[2] = {dync_v_tensor(out[0]),
+                              directions == 2 ? dync_v_tensor(out[1]) : DYNC_NONE};
         x = directions == 2 ? dync_cat(dync_tuple_of(2, both), -1) : out[0];
     }
     dync_value result[2] = {dync_v_tensor(x), dync__cell_states(cell, n, h, c)};
-    return x && result[1].kind != DYNC_KIND_NONE && (cell->two_states || result[1].as.t) ? dync_tuple_of(2, result) : DYNC_NONE;
+    return x && result[1].kind != DYNC_KIND_NONE && (cell->two_states || result[1].as.t)
+               ? dync_tuple_of(2, result)
+               : DYNC_NONE;
 }
 
 /* Drops dim 1 of every tensor: the batch that an input without one was given. */
@@ -125,35 +147,42 @@ static dync_value dync__cell_unbatch(dync_value v)
     return dync_tuple_of(2, both);
 }
 
-static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m, dync_tensor *t, int states)
+static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m,
+                                    dync_tensor *t, int states)
 {
-    if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name, cell->two_states ? "h0 and c0" : "h0", states,
-                      (long long)m->ints[1]);
+    if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1])
+        return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name,
+                      cell->two_states ? "h0 and c0" : "h0", states, (long long)m->ints[1]);
 }
 
-/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM */
+/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM
+ */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs)
 {
     const dync__gated_cell *cell = dync__cell_find(m->class_name);
     dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
     if (nargs < 1 || nargs > 2)
-        dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name, cell->two_states ? "(h0, c0)" : "h0", nargs);
+        dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name,
+                   cell->two_states ? "(h0, c0)" : "h0", nargs);
     if (!x) return DYNC_NONE;
     int rank = dync_ndim(x), states = (int)(m->ints[2] * (m->ints[3] ? 2 : 1));
     if ((rank != 2 && rank != 3) || dync_size(x, -1) != m->ints[0] || dync_size(x, 0) < 1) {
-        dync__fail(DYNC_ERR_SHAPE, "%s: expected [length, batch, %lld] or [length, %lld]", cell->class_name, (long long)m->ints[0],
-                   (long long)m->ints[0]);
+        dync__fail(DYNC_ERR_SHAPE, "%s: expected [length, batch, %lld] or [length, %lld]",
+                   cell->class_name, (long long)m->ints[0], (long long)m->ints[0]);
         return DYNC_NONE;
     }
     if (rank == 2) x = dync_unsqueeze(x, 1);
-    dync__cell_state start = dync__cell_start(cell, x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
+    dync__cell_state start =
+        dync__cell_start(cell, x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
     if (!start.h || !start.c) return DYNC_NONE;
     if (rank == 2 && dync_ndim(start.h) == 2 && dync_ndim(start.c) == 2) {
         start.h = dync_unsqueeze(start.h, 1);
         start.c = cell->two_states ? dync_unsqueeze(start.c, 1) : start.h;
     }
-    if (dync__cell_check(cell, m, start.h, states) != DYNC_OK || dync__cell_check(cell, m, start.c, states) != DYNC_OK) return DYNC_NONE;
+    if (dync__cell_check(cell, m, start.h, states) != DYNC_OK ||
+        dync__cell_check(cell, m, start.c, states) != DYNC_OK)
+        return DYNC_NONE;
     dync_value result = dync__cell_layers(cell, m, x, start);
     return rank == 2 ? dync__cell_unbatch(result) : result;
 }
@@ -162,7 +191,8 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *arg
 
 static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int layer, bool reverse)
 {
-    int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
+    int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1),
+            rows = cell->gates * hidden;
     for (int i = 0; i < 4; i++) {
         char name[40];
         dync__cell_weight_name(name, sizeof name, i, layer, reverse);
@@ -172,10 +202,13 @@ static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int l
     return true;
 }
 
-static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
+static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input,
+                                    int64_t hidden, int layers, bool bidirectional)
 {
     const int64_t sizes[3] = {input, hidden, layers};
-    if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers), NULL;
+    if (layers > 1024)
+        return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers),
+               NULL;
     dync__module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     m->args = "x, state";
@@ -184,21 +217,25 @@ static dync__module *dync__cell_new(const char *what, const char *class_name, in
     const dync__gated_cell *cell = dync__cell_find(class_name);
     bool ok = true;
     for (int layer = 0; ok && layer < layers; layer++)
-        ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
+        ok = dync__cell_init(cell, m, layer, false) &&
+             (!bidirectional || dync__cell_init(cell, m, layer, true));
     return dync__layer_done(m, ok);
 }
 
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__module_give(dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional));
+    return dync__module_give(
+        dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__module_give(dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional));
+    return dync__module_give(
+        dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__module_give(dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional));
+    return dync__module_give(
+        dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional));
 }

@@ -1,4 +1,5 @@
-/* op/args.c: arguments of operator calls: from public values, as numbers. After op.h, before infer.c. */
+/* op/args.c: arguments of operator calls: from public values, as numbers. After op.h, before
+ * infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -36,7 +37,9 @@ DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *c)
 
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
-    return a->kind == DYNC__A_FLOAT ? dync__sf_number(a->as.f) : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
+    return a->kind == DYNC__A_FLOAT
+               ? dync__sf_number(a->as.f)
+               : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
 }
 
 DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, int cap)

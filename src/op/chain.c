@@ -1,5 +1,5 @@
-/* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
- * After lower_nn.c, before decompose.c. */
+/* op/chain.c: chains of operator calls, and inference of composite operators by running their
+ * decomposition over fakes. After lower_nn.c, before decompose.c. */
 #include "../dync.in.h"
 #include "chain.h"
 
@@ -18,8 +18,10 @@ DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *arg
     if (c->status != DYNC_OK) return;
     c->status = dync__op_run(op, nargs, args, out);
     for (int i = 0; i < nout; i++) {
-        if (c->status == DYNC_OK) dync__chain_keep(c, out[i]);
-        else dync__unref(out[i]);
+        if (c->status == DYNC_OK)
+            dync__chain_keep(c, out[i]);
+        else
+            dync__unref(out[i]);
     }
     if (c->status != DYNC_OK)
         for (int i = 0; i < nout; i++) out[i] = NULL;
@@ -58,18 +60,22 @@ DYNC__FN dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
 }
-DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n,
+                                     const int64_t *shape)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
 }
 /* sum, mean, amax ... over the dims given, or all */
-DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n, const int64_t *dims, bool keepdim)
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n,
+                                      const int64_t *dims, bool keepdim)
 {
     return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
 }
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
 {
-    return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
+    return !a || a->dtype == dtype
+               ? a
+               : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
 }
 
 DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
@@ -78,8 +84,10 @@ DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
     return row && row->kind == 'f' && row->bytes == 2 ? dync__chain_dtype(c, x, DYNC_F32) : x;
 }
 
-/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
-DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
+/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else
+ * is let go. */
+DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n,
+                                       dync__dt *const *result)
 {
     for (int i = 0; i < n && c->status == DYNC_OK; i++)
         if (!result[i]) c->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
@@ -107,9 +115,11 @@ DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
     return dync__infer_tensor(call, 0, out);
 }
 
-DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start,
+                                     int64_t end)
 {
-    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
+    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end),
+                         dync__arg_i(1)};
     dync__dt *out;
     dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
     return out;
@@ -131,7 +141,8 @@ DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
     return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
 }
 
-DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes, dync__arg no)
+DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes,
+                                     dync__arg no)
 {
     return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
 }
@@ -149,8 +160,9 @@ static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *cal
     return dync__op_fake(call);
 }
 
-/* What a composite gives is what its decomposition gives: it runs with nothing above and inference alone below, so that no
- * element is computed, nothing is recorded, and the strides are those of the real thing. */
+/* What a composite gives is what its decomposition gives: it runs with nothing above and inference
+ * alone below, so that no element is computed, nothing is recorded, and the strides are those of
+ * the real thing. */
 static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
 {
     dync__handler bottom = {.call = dync__composite_bottom};
@@ -182,7 +194,9 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
 static bool dync__composite_has_tokens(const dync__opcall *call)
 {
     dync__tensor *arg[DYNC__MAX_ARGS];
-    int n = dync__tls.syms ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS) : 0;
+    int n = dync__tls.syms
+                ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS)
+                : 0;
     for (int i = 0; i < n; i++)
         if (dync__layout_has_tokens(&arg[i]->lay)) return true;
     return false;
@@ -198,8 +212,9 @@ static void dync__composite_specialise(const dync__opcall *call)
     }
 }
 
-/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as numbers makes sizes that are none: then the
- * sizes of its arguments are made numbers, which is guarded, and it runs again. */
+/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as
+ * numbers makes sizes that are none: then the sizes of its arguments are made numbers, which is
+ * guarded, and it runs again. */
 DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
 {
     if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);

@@ -1,13 +1,17 @@
 /* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
  *
- * A chain is sticky: after the first failure nothing more is called and every call returns NULL, so a decomposition reads like
- * its formula and is checked once, by dync__chain_end. What the calls make lives as long as the chain. */
+ * A chain is sticky: after the first failure nothing more is called and every call returns NULL, so
+ * a decomposition reads like its formula and is checked once, by dync__chain_end. What the calls
+ * make lives as long as the chain. */
 #ifndef DYNC__CHAIN_H
 #define DYNC__CHAIN_H
 #include "rows.h"
 
 typedef dync__tensor dync__dt;
-typedef struct dync__chain { dync_status status; DYNC__VEC(dync__tensor *) made; } dync__chain;
+typedef struct dync__chain {
+    dync_status status;
+    DYNC__VEC(dync__tensor *) made;
+} dync__chain;
 
 DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
 /* the status of a dync__fail */
@@ -18,19 +22,24 @@ DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dyn
 DYNC__FN dync__dt *dync__chain_tt(dync__chain *, int op, dync__dt *, dync__dt *);
 DYNC__FN dync__dt *dync__chain_tf(dync__chain *, int op, dync__dt *, double);
 DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
-DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n, const int64_t *shape);
-DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims, bool keepdim);
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n,
+                                     const int64_t *shape);
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims,
+                                      bool keepdim);
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
 /* halves as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start, int64_t end);
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start,
+                                     int64_t end);
 DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
-DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *);                /* of all elements */
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *); /* of all elements */
 DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__arg yes, dync__arg no);
+DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__arg yes,
+                                     dync__arg no);
 /* Ends the chain: results go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
-DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n, dync__dt *const *result);
+DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
+                                       dync__dt *const *result);
 
 /* argument i if it is a tensor, else NULL */
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);

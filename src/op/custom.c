@@ -1,8 +1,10 @@
-/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and trace_wrapped. After table.c.
+/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and
+ * trace_wrapped. After table.c.
  *
- * A registered operator is a row like others: tracers record it as one node whose types its meta function gives, and nobody looks inside
- * (DYNC__OP_OPAQUE). Its body, the decompose column, runs on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until
- * dync_shutdown and never move. */
+ * A registered operator is a row like others: tracers record it as one node whose types its meta
+ * function gives, and nobody looks inside (DYNC__OP_OPAQUE). Its body, the decompose column, runs
+ * on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until dync_shutdown and never
+ * move. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -12,12 +14,15 @@ enum { DYNC__MAX_CUSTOM = 16 };
 enum { DYNC__MAX_CUSTOM = 1024 };
 #endif
 typedef struct dync__custom_row {
-    dync__op_row row;                    /* first: a call knows its row */
+    dync__op_row row; /* first: a call knows its row */
     dync_function impl, meta;
     void *user;
     char *name, *schema, *fx;
 } dync__custom_row;
-typedef struct dync__hook_pair { dync_hook fn; void *user; } dync__hook_pair;
+typedef struct dync__hook_pair {
+    dync_hook fn;
+    void *user;
+} dync__hook_pair;
 static struct {
     dync__mutex lock;
     int32_t n;
@@ -62,10 +67,14 @@ static void dync__customs_free(void)
 /* ---- a call of the user's function ----------------------------------------------------------- */
 
 /* Nothing of what the user's function does belongs to a trace or to the tape. */
-typedef struct dync__custom_pause { dync__handler *top, *bottom; bool compiling, grad_off; } dync__custom_pause;
+typedef struct dync__custom_pause {
+    dync__handler *top, *bottom;
+    bool compiling, grad_off;
+} dync__custom_pause;
 static dync__custom_pause dync__custom_pause_begin(void)
 {
-    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling, dync__tls.grad_enabled_off};
+    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling,
+                            dync__tls.grad_enabled_off};
     dync__tls.compiling = false;
     dync__tls.grad_enabled_off = true;
     return p;
@@ -100,7 +109,9 @@ static dync_value dync__custom_value(const dync__arg *a, bool fakes)
     case DYNC__A_DIMS: {
         dync_value list = dync__list_new(a->n);
         for (int i = 0; list.kind == DYNC_KIND_LIST && i < a->n; i++)
-            dync__list_set(list, i, a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i]) : dync__custom_value(&a->as.list[i], fakes));
+            dync__list_set(list, i,
+                           a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i])
+                                                   : dync__custom_value(&a->as.list[i], fakes));
         return list;
     }
     case DYNC__A_NONE:
@@ -115,14 +126,17 @@ static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r,
 {
     const dync__list *list = dync__value_list(r);
     dync_value v = list && i < list->n ? list->items[i] : list ? DYNC_NONE : r;
-    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout) return dync__open(v.as.t);
+    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout)
+        return dync__open(v.as.t);
     if (dync_error() == DYNC_OK)
-        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name, call->row->schema, call->row->nout,
-                   call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name,
+                   call->row->schema, call->row->nout, call->row->nout == 1 ? "" : "s",
+                   v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
     return NULL;
 }
 
-static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes, dync__info *info, dync__tensor **out)
+static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes,
+                                    dync__info *info, dync__tensor **out)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
     dync_value args[DYNC__MAX_ARGS];
@@ -132,12 +146,17 @@ static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, 
     for (int i = 0; i < call->nargs; i++) args[i] = dync__custom_value(&call->args[i], fakes);
     dync_status status = dync__error_count() != errors ? dync_error() : DYNC_OK;
     dync_value r = status == DYNC_OK ? fn(args, call->nargs, c->user) : DYNC_NONE;
-    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors)
+        status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     for (int i = 0; i < call->row->nout && status == DYNC_OK; i++) {
         dync__tensor *t = dync__custom_output(call, r, i);
-        if (!t) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        else if (info) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-        else dync__ref(out[i] = t);
+        if (!t)
+            status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        else if (info)
+            info[i] =
+                (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        else
+            dync__ref(out[i] = t);
         if (t && info) info[i].lay.offset = 0;
     }
     dync_scope_end(&scope);
@@ -181,7 +200,8 @@ static const char *dync__custom_result_type(const char *p)
     return p + strspn(p, " ");
 }
 
-/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else.
+ */
 static int dync__custom_nout(const char *schema)
 {
     const char *p = strstr(schema, "->");
@@ -198,7 +218,8 @@ static int dync__custom_nout(const char *schema)
     return p[strspn(p, " ")] ? -1 : n;
 }
 
-static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc)
+static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
+                                     const char *doc)
 {
     const char *colons = strstr(name, "::");
     dync__str fx = {0};
@@ -208,14 +229,26 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
     c->fx = fx.failed ? NULL : dync__strdup(dync__str_get(&fx));
     dync__str_free(&fx);
     if (!c->name || !c->schema || !c->fx) return DYNC_ERR_MEMORY;
-    c->row = (dync__op_row){.name = c->name, .schema = c->schema, .cls = DYNC__KERNEL, .nout = dync__custom_nout(schema), .inplace_of = -1,
-                            .infer = dync__i_custom, .decompose = dync__d_custom, .fx = c->fx, .doc = doc,
-                            .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE | (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
+    c->row = (dync__op_row){
+        .name = c->name,
+        .schema = c->schema,
+        .cls = DYNC__KERNEL,
+        .nout = dync__custom_nout(schema),
+        .inplace_of = -1,
+        .infer = dync__i_custom,
+        .decompose = dync__d_custom,
+        .fx = c->fx,
+        .doc = doc,
+        .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE |
+                 (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
     if (c->row.nout >= 0) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name, schema, (int)DYNC__MAX_OUT);
+    return dync__fail(DYNC_ERR_VALUE,
+                      "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name,
+                      schema, (int)DYNC__MAX_OUT);
 }
 
-DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user)
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
+                                      dync_function meta, void *user)
 {
     dync__custom_row *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -226,7 +259,8 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
     if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
-        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators", (int)DYNC__MAX_CUSTOM);
+        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators",
+                            (int)DYNC__MAX_CUSTOM);
     if (status == DYNC_OK) {
         dync__customs.at[dync__customs.n] = c;
         DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
@@ -244,7 +278,8 @@ DYNC__FN int dync__hook_number(dync_hook fn, void *user)
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
     int i = 0, n = dync__customs.hook.n;
-    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user)) i++;
+    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user))
+        i++;
     if (i == n && !dync__vec_push(&dync__customs.hook, pair)) i = -1;
     dync__unlock(&dync__customs.lock);
     return i;
@@ -257,8 +292,9 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
     dync__lock(&dync__customs.lock);
     if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
     dync__unlock(&dync__customs.lock);
-    if (!pair.fn) return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
-                                                    "another program");
+    if (!pair.fn)
+        return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
+                                          "another program");
     dync_tensor *grad = dync__handle(call->args[0].as.t);
     bool off = dync__tls.grad_enabled_off;
     uint64_t errors = dync__error_count();

@@ -1,7 +1,9 @@
-/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c, before dispatch.c.
+/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c,
+ * before dispatch.c.
  *
- * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode, gradients and AOT.
- * The formulas are those of PyTorch's decompositions (torch/_decomp/decompositions.py, aten/src/ATen/native). */
+ * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode,
+ * gradients and AOT. The formulas are those of PyTorch's decompositions
+ * (torch/_decomp/decompositions.py, aten/src/ATen/native). */
 #include "../dync.in.h"
 #include "chain.h"
 
@@ -16,7 +18,8 @@ static dync_status dync__decompose_reshape(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     if (info.alias < 0) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
+    return dync__chain_end(&c, call,
+                           dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
 }
 DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
@@ -30,7 +33,8 @@ DYNC__FN dync_status dync__d_expand_as(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, info.lay.shape));
+    return dync__chain_end(
+        &c, call, dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, info.lay.shape));
 }
 
 DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
@@ -38,10 +42,9 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call,
-                           dync__layout_is_contiguous(&x->lay)
-                               ? x
-                               : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
+    return dync__chain_end(
+        &c, call,
+        dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
@@ -53,11 +56,14 @@ DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), x->lay.ndim, &dim));
-    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim]) : call->args[2].as.i;
-    return dync__chain_end(&c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
+    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim])
+                                           : call->args[2].as.i;
+    return dync__chain_end(
+        &c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
 }
 
-/* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the rank. */
+/* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the
+ * rank. */
 DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -71,7 +77,8 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     for (int d = 0; d < n; d++) {
         int64_t times = call->args[1].as.dims[d], three[3] = {1, 1, 1};
         if (times == 1) continue;
-        for (int k = 0; k < n; k++) three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
+        for (int k = 0; k < n; k++)
+            three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
         x = dync__chain_shape(&c, DYNC__OP_reshape, x, 3, three);
         three[1] = times;
         x = dync__chain_shape(&c, DYNC__OP_expand, x, 3, three);
@@ -89,9 +96,14 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     int dim;
     if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
     if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
-    int64_t size = x->lay.shape[dim], start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift) ? dync__sz_mod(shift, size) : shift % size), size);
+    int64_t size = x->lay.shape[dim],
+            start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift)
+                                                        ? dync__sz_mod(shift, size)
+                                                        : shift % size),
+                                 size);
     if (start == 0) return x;
-    dync__dt *tail = dync__chain_slice(c, x, dim, start, size), *head = dync__chain_slice(c, x, dim, 0, start);
+    dync__dt *tail = dync__chain_slice(c, x, dim, start, size),
+             *head = dync__chain_slice(c, x, dim, 0, start);
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
     return dync__chain_cat(c, 2, list, dim);
 }
@@ -145,9 +157,9 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
-                                        dync__arg_t(index)));
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
 }
 
 DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
@@ -192,7 +204,8 @@ DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int na = a->lay.ndim, nb = b->lay.ndim;
     if (na <= 2 && nb == 1)
-        return dync__chain_end(&c, call, dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
+        return dync__chain_end(&c, call,
+                               dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
     if (na == 2 && nb == 2) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mm, a, b));
     if (na == 1 && nb == 2) {
         y = dync__chain_tt(&c, DYNC__OP_mm, dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0), b);
@@ -204,14 +217,16 @@ DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
     a = dync__chain_batch(&c, a, n_batch, info.lay.shape);
     b = dync__chain_batch(&c, b, n_batch, info.lay.shape);
     y = dync__chain_tt(&c, DYNC__OP_bmm, a, b);
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
+    return dync__chain_end(&c, call,
+                           dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
 }
 
 /* addmm on rows; other ranks by way of views. */
 DYNC__FN dync_status dync__d_linear(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2), *y = x;
+    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
+             *y = x;
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
@@ -263,7 +278,8 @@ DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
     return dync__chain_end(&c, call, both[0]);
 }
 
-/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the size, a mean each, one dim after the other. */
+/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the
+ * size, a mean each, one dim after the other. */
 static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n)
 {
     if (!x) return NULL;
@@ -294,14 +310,16 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
         y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);
         return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP__clone_contiguous, y));
     }
-    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
+    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) ||
+        !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
         y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
         for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
         return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
     }
     int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
-    dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
-                         dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
+    dync__arg args[6] = {
+        call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
+        dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
     return dync__chain_end(&c, call, y);
 }
@@ -339,31 +357,33 @@ static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
 }
 
 /* (1 - momentum) * running + momentum * now */
-static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now, double momentum)
+static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now,
+                                     double momentum)
 {
     dync__dt *old = dync__chain_tf(c, DYNC__OP_mul, running, 1 - momentum);
-    return dync__chain_dtype(c,
-                             dync__chain_tt(c, DYNC__OP_add, old,
-                                            dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
-                             running->dtype);
+    return dync__chain_dtype(
+        c, dync__chain_tt(c, DYNC__OP_add, old, dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
+        running->dtype);
 }
 
 DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2), *rm = dync__dt_arg(call, 3),
-                 *rv = dync__dt_arg(call, 4), *out[5];
+    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
+                 *rm = dync__dt_arg(call, 3), *rv = dync__dt_arg(call, 4), *out[5];
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
     /* an empty batch says nothing of the statistics */
     bool training = call->args[5].as.i != 0, counted = training && x->numel;
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
-    int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    int n_dims = dync__decompose_stat_dims(x, dims),
+        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
     int64_t channels = x->lay.shape[1];
     dync__dt *xw = dync__chain_dtype(&c, x, wide), *mean, *var, *invstd, *y;
     if (training) {
-        dync__arg args[4] = {dync__arg_t(xw), dync__arg_dims(n_dims, dims), dync__arg_i(0), dync__arg_b(true)};
+        dync__arg args[4] = {dync__arg_t(xw), dync__arg_dims(n_dims, dims), dync__arg_i(0),
+                             dync__arg_b(true)};
         mean = dync__chain_reduce(&c, DYNC__OP_mean, xw, n_dims, dims, true);
         dync__chain_call(&c, DYNC__OP_var, 4, args, &var);
     } else {
@@ -380,14 +400,15 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
     out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels)
                       : dync__chain_empty(&c, wide, x->device);
     if (training && (rm || rv))
-        var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
+        var = dync__chain_tf(&c, DYNC__OP_mul,
+                             dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
                              dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
-    out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
+    out[3] = !rm       ? dync__chain_empty(&c, wide, x->device)
              : counted ? dync__chain_running(&c, rm, mean, momentum)
-                        : dync__chain1(&c, DYNC__OP_clone, rm);
-    out[4] = !rv        ? dync__chain_empty(&c, wide, x->device)
+                       : dync__chain1(&c, DYNC__OP_clone, rm);
+    out[4] = !rv       ? dync__chain_empty(&c, wide, x->device)
              : counted ? dync__chain_running(&c, rv, var, momentum)
-                        : dync__chain1(&c, DYNC__OP_clone, rv);
+                       : dync__chain1(&c, DYNC__OP_clone, rv);
     return dync__chain_end_n(&c, call, 5, out);
 }
 
@@ -400,7 +421,8 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
     if (x->lay.ndim == 1)
         return dync__chain_end(
             &c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
-    dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args, all);
+    dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args,
+                     all);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
     for (int i = 0; i < 2 && call->args[5].as.i; i++)
@@ -416,34 +438,41 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &g));
     bool train = call->args[7].as.i != 0;
-    int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    int n_dims = dync__decompose_stat_dims(x, dims),
+        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     int stats = w ? w->dtype : wide;
     double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 1;
     mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
-    if (train) invstd = dync__dt_arg(call, 6);
+    if (train)
+        invstd = dync__dt_arg(call, 6);
     else
         invstd = dync__chain1(&c, DYNC__OP_rsqrt,
                               dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
                                              dync__arg_number(&call->args[8])));
     invstd = dync__chain_channels(&c, invstd, x);
     dync__dt *gw = dync__chain_dtype(&c, g, wide),
-             *hat =
-                 dync__chain_tt(&c, DYNC__OP_mul,
-                                dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
+             *hat = dync__chain_tt(
+                 &c, DYNC__OP_mul,
+                 dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
     dync__dt *sum_g = dync__chain_reduce(&c, DYNC__OP_sum, gw, n_dims, dims, true);
-    dync__dt *sum_gh =
-        dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
+    dync__dt *sum_gh = dync__chain_reduce(
+        &c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
     dync__dt *gx = gw;
     if (train) {
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
         gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
-                            dync__chain_tt(&c, DYNC__OP_mul, hat,
-                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
+                            dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
+        gx = dync__chain_tt(
+            &c, DYNC__OP_sub, gx,
+            dync__chain_tt(&c, DYNC__OP_mul, hat,
+                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
     }
-    dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x)) : invstd;
+    dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x))
+                        : invstd;
     out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);
-    out[1] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_gh, 1, &x->lay.shape[1]), stats);
-    out[2] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_g, 1, &x->lay.shape[1]), stats);
+    out[1] = dync__chain_dtype(
+        &c, dync__chain_shape(&c, DYNC__OP_view, sum_gh, 1, &x->lay.shape[1]), stats);
+    out[2] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_g, 1, &x->lay.shape[1]),
+                               stats);
     return dync__chain_end_n(&c, call, 3, out);
 }
 
@@ -455,12 +484,13 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     if (call->args[2].as.i == 0 || !(p > 0)) return dync__chain_end(&c, call, x);
     if (p >= 1)
-        return dync__chain_end(&c, call,
-                               dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
+        return dync__chain_end(
+            &c, call,
+            dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
     dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
-    return dync__chain_end(&c, call,
-                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
-                                          1 / (1 - p)));
+    return dync__chain_end(
+        &c, call,
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
 }
 
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
@@ -485,8 +515,9 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
 }
 
 DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
@@ -494,16 +525,16 @@ DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
     dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(y));
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
+    return dync__chain_end(
+        &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
 }
 
 DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *rest =
-        dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
+    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1),
+                                  dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
 }
 
@@ -523,9 +554,11 @@ static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
 /* ---- norms and losses ------------------------------------------------------------------------ */
 
 /* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
-static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim)
+static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
 {
-    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n, dims, keepdim);
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n,
+                                     dims, keepdim);
     dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
@@ -559,9 +592,9 @@ static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n
 static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
                                    bool keepdim)
 {
-    dync__dt *one =
-        dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
-                     dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill,
+                                 dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
     return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
 }
 
@@ -574,11 +607,14 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     const int64_t *dims = call->args[2].as.dims;
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
-    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
+        place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
     /* squares of halves overflow */
     x = dync__chain_dtype(&c, x, wide);
-    if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
-    else if (p >= 0 && p <= 0) y = dync__chain_norm0(&c, x, n, dims, keepdim);
+    if (p >= 2 && p <= 2)
+        y = dync__chain_norm2(&c, x, n, dims, keepdim);
+    else if (p >= 0 && p <= 0)
+        y = dync__chain_norm0(&c, x, n, dims, keepdim);
     else {
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
         x = dync__chain1(&c, DYNC__OP_abs, x);
@@ -596,8 +632,14 @@ static dync_status dync__decompose_extreme(dync__opcall *call, int op)
     DYNC__TRY(dync__dt_self(call, &x));
     return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
 }
-DYNC__FN dync_status dync__d_max(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amax); }
-DYNC__FN dync_status dync__d_min(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amin); }
+DYNC__FN dync_status dync__d_max(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amax);
+}
+DYNC__FN dync_status dync__d_min(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amin);
+}
 
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
@@ -620,12 +662,14 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
     double beta = dync__arg_number(&call->args[2]);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
-    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
+    dync__dt *curve =
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
              *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
-    return dync__chain_end(&c, call,
-                           dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
-                                                             dync__arg_t(curve), dync__arg_t(line))));
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
+                                          dync__arg_t(curve), dync__arg_t(line))));
 }
 
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
@@ -658,15 +702,17 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
     int dim = x->lay.ndim == 1 ? 0 : 1;
     target = dync__chain_dtype(&c, target, DYNC_I64);
     dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
-    dync__dt *safe =
-        dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target), dync__arg_t(ignored), dync__arg_i(0));
+    dync__dt *safe = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target),
+                                  dync__arg_t(ignored), dync__arg_i(0));
     safe = dync__chain_ti(&c, DYNC__OP_unsqueeze, safe, dim);
-    dync__dt *picked = dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
+    dync__dt *picked =
+        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
     picked = dync__chain1(&c, DYNC__OP_neg, dync__chain_ti(&c, DYNC__OP_squeeze, picked, dim));
-    picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored), dync__arg_i(0));
+    picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored),
+                          dync__arg_i(0));
     dync__dt *total = dync__chain_reduce(&c, DYNC__OP_sum, picked, 0, NULL, false);
-    dync__dt *count =
-        dync__chain_reduce(&c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
+    dync__dt *count = dync__chain_reduce(
+        &c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
 }
 
@@ -681,7 +727,8 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
     if (dync__dtype_info(target->dtype)->kind != 'f')
         return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
-    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
+    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim,
+                           false);
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
 
@@ -743,12 +790,17 @@ DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__decompose_real(x));
-    if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
-                                                         "from empty tensor.");
-    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
+    if (x->numel == 0)
+        return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
+                                          "from empty tensor.");
+    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x),
+             *seen = most ? dync__contiguous_copy(most) : NULL;
     int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
-    if (last == INT64_MAX) c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
-    dync__dt *y = seen && last < INT64_MAX ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1) : NULL;
+    if (last == INT64_MAX)
+        c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
+    dync__dt *y = seen && last < INT64_MAX
+                      ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1)
+                      : NULL;
     dync__unref(seen);
     return dync__chain_end(&c, call, y);
 }
@@ -764,10 +816,14 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
     if (mask->dtype != DYNC_BOOL)
         return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
                           dync__dtype_info(mask->dtype)->name);
-    DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
-    x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape), 1, &all);
-    mask = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
-    dync__dt *index = dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
+    DYNC__TRY(
+        dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape),
+                          1, &all);
+    mask = dync__chain_shape(&c, DYNC__OP_reshape,
+                             dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
+    dync__dt *index =
+        dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
     return dync__chain_end(&c, call,
                            dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
                                         dync__arg_t(index)));

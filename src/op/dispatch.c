@@ -1,8 +1,10 @@
 /* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
  *
- *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom: eager, or a tracer in its place
+ *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
+ * eager, or a tracer in its place
  *
- * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for messages; both are put back. */
+ * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
+ * messages; both are put back. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -84,19 +86,23 @@ static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
     for (int i = 0; i < call->nargs; i++) {
         const dync__arg *a = &call->args[i];
         if (i) dync__str_add(s, ", ");
-        if (a->kind == DYNC__A_TENSOR) dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
-        else dync__str_add(s, "[]");
+        if (a->kind == DYNC__A_TENSOR)
+            dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
+        else
+            dync__str_add(s, "[]");
     }
     dync__str_addc(s, ']');
 }
 
-/* The number of the autograd node that the call makes, the first where it is made of several operators. */
+/* The number of the autograd node that the call makes, the first where it is made of several
+ * operators. */
 static dync_status dync__dispatch_profiled(dync__opcall *call)
 {
     dync__str shapes = {0};
     uint64_t seq = dync__tls.seq;
     dync__dispatch_shapes(&shapes, call);
-    dync__profiled event = dync__profile_begin(strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
+    dync__profiled event = dync__profile_begin(
+        strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
     dync_status status = dync__dispatch_tape(call);
     dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
     dync__str_free(&shapes);
@@ -118,7 +124,7 @@ DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *cal
 /* ---- entry points ---------------------------------------------------------------------------- */
 
 enum { DYNC__LIST_INLINE = 32 };
-typedef struct dync__entering {        /* what an entry point has to undo */
+typedef struct dync__entering { /* what an entry point has to undo */
     const char *op;
     dync_loc at;
     dync__arg inline_items[DYNC__LIST_INLINE], *items;
@@ -145,7 +151,8 @@ static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
         total += l->n;
     }
     e->n_items = total;
-    e->items = total <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)total * sizeof *e->items);
+    e->items = total <= DYNC__LIST_INLINE ? e->inline_items
+                                          : dync__alloc((size_t)total * sizeof *e->items);
     for (int i = 0; i < nargs && e->items; i++) {
         if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
         const dync__list *l = dync__list_peek(args[i].as.p);
@@ -163,7 +170,8 @@ static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
 {
     bool lists = false;
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i]))) return false;
+        if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i])))
+            return false;
         lists = lists || (args[i].kind == DYNC__A_LIST && args[i].n < 0);
         if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
     }
@@ -179,7 +187,8 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.items = NULL;
     e.n_items = 0;
     /* its shape depends on data */
-    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1) op = DYNC__OP__one_hot_all, nargs = 1;
+    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1)
+        op = DYNC__OP__one_hot_all, nargs = 1;
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;
@@ -190,7 +199,8 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     dync__tls.op = call->row->name;
     dync__tls.at = at;
     bool ok = dync__open_args(&e, nargs, args) && dync__dispatch(call) == DYNC_OK;
-    if (e.items && e.items != e.inline_items) dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
+    if (e.items && e.items != e.inline_items)
+        dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
     dync__tls.op = e.op;
     dync__tls.at = e.at;
     return ok;
@@ -223,7 +233,8 @@ DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_
 
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
 {
-    dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
+    dync__opcall call = {
+        .row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
     const char *outer = dync__tls.op;
     dync__tls.op = call.row->name;
     dync_status status = dync__dispatch(&call);

@@ -1,39 +1,47 @@
-/* op/eager.c: the bottom handler: runs an operator now, by a cached plan of that one operator. After dispatch.c, before public.c.
+/* op/eager.c: the bottom handler: runs an operator now, by a cached plan of that one operator.
+ * After dispatch.c, before public.c.
  *
  *   views       the layout of infer over the same storage; nothing runs
  *   composites  their decomposition, from the top of the stack
- *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind pointers, run
+ *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind
+ * pointers, run
  *
- * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain numbers of pointwise operators
- * are inputs of the plan, so a learning rate that changes costs nothing. Entries are compared word for word, never by hash
- * alone. The cache is the thread's own (no lock), two-way, bounded, and freed when the thread ends. */
+ * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
+ * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs
+ * nothing. Entries are compared word for word, never by hash alone. The cache is the thread's own
+ * (no lock), two-way, bounded, and freed when the thread ends. */
 #include "../dync.in.h"
 #include "rows.h"
 
 enum {
     DYNC__EAGER_WORDS = 160,
 #if defined(DYNC_SMALL)
-    DYNC__EAGER_INPUTS = 12,           /* tensors of one call; longer lists are joined in groups */
+    DYNC__EAGER_INPUTS = 12, /* tensors of one call; longer lists are joined in groups */
 #else
     DYNC__EAGER_INPUTS = 64,
 #endif
 };
-typedef struct dync__eager_key { int n; uint64_t hash, word[DYNC__EAGER_WORDS]; bool fits; } dync__eager_key;
+typedef struct dync__eager_key {
+    int n;
+    uint64_t hash, word[DYNC__EAGER_WORDS];
+    bool fits;
+} dync__eager_key;
 
 typedef struct dync__eager_entry {
     uint64_t hash;
-    dync__plan *plan;                  /* NULL: nothing to run */
+    dync__plan *plan; /* NULL: nothing to run */
     dync__info out[DYNC__MAX_OUT];
     uint64_t *word;
     int n_words;
-    bool checks_data;                  /* indices or divisors are looked at before running */
+    bool checks_data; /* indices or divisors are looked at before running */
 } dync__eager_entry;
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
 static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
 {
-    *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of : call->op;
+    *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of
+                                                                        : call->op;
     return dync__op_info(*op);
 }
 
@@ -42,7 +50,8 @@ static bool dync__eager_numbers_float(const dync__opcall *call)
 {
     int op;
     const dync__op_row *row = dync__eager_functional(call, &op);
-    return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full || op == DYNC__OP_full_like;
+    return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full ||
+           op == DYNC__OP_full_like;
 }
 
 static void dync__key_add(dync__eager_key *k, uint64_t w)
@@ -76,7 +85,8 @@ static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_f
         break;
     case DYNC__A_DIMS:
         dync__key_add(k, DYNC__A_DIMS | (uint64_t)(unsigned)a->n << 8);
-        for (int i = 0; i < a->n && i < DYNC_MAX_DIMS; i++) dync__key_add(k, (uint64_t)a->as.dims[i]);
+        for (int i = 0; i < a->n && i < DYNC_MAX_DIMS; i++)
+            dync__key_add(k, (uint64_t)a->as.dims[i]);
         break;
     case DYNC__A_LIST:
         dync__key_add(k, DYNC__A_LIST | (uint64_t)(unsigned)a->n << 8);
@@ -139,14 +149,15 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
         if (!e || e->hash != k->hash || e->n_words != k->n ||
             memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
             continue;
-        set[j] = set[0];               /* the last used one stands first */
+        set[j] = set[0]; /* the last used one stands first */
         set[0] = e;
         return e;
     }
     return NULL;
 }
 
-/* False: not kept (no memory for that, or a key too long); the caller frees the entry after its run. */
+/* False: not kept (no memory for that, or a key too long); the caller frees the entry after its
+ * run. */
 DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
 {
     dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
@@ -163,8 +174,10 @@ DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_en
 
 /* ---- making a plan --------------------------------------------------------------------------- */
 
-/* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
-DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e)
+/* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is
+ * written. */
+DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call,
+                                                const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
@@ -174,7 +187,8 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
     memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
     if (n > DYNC__EAGER_INPUTS)
-        return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS, n);
+        return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS,
+                          n);
     for (int i = 0; i < n; i++) {
         in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
         in[i].dtype = t[i]->dtype;
@@ -188,17 +202,18 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         const dync__arg *a = &call->args[i];
         number_slot[i] = -1;
         if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
-        number_slot[i] =
-            dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
+        number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT,
+                                       a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
         pb->slot.at[number_slot[i]].host = true;
     }
     for (int i = 0; i < call->row->nout; i++) {
         out[i] = in[0];
         if (in_place) continue;
-        out[i] = (dync__operand){.dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
-        out[i].slot =
-            dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype, dync__lower_count(&e->out[i].lay), NULL);
+        out[i] = (dync__operand){
+            .dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
+        out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype,
+                                    dync__lower_count(&e->out[i].lay), NULL);
         if (out[i].slot < 0) return DYNC_ERR_MEMORY;
     }
     pb->number_slot = number_slot;
@@ -232,7 +247,8 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
-        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) && dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) &&
+               dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
 }
@@ -249,7 +265,8 @@ DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__
     if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
     if (status == DYNC_OK && pb.step.n) {
         e->plan = dync__plan_new(&pb, &options);
-        if (!e->plan) status = dync__tls.error.status != DYNC_OK ? dync__tls.error.status : DYNC_ERR_MEMORY;
+        if (!e->plan)
+            status = dync__tls.error.status != DYNC_OK ? dync__tls.error.status : DYNC_ERR_MEMORY;
     }
     dync__arena_free(&arena);
     if (status != DYNC_OK) {
@@ -287,7 +304,10 @@ static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_ent
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
-    union { double f; int64_t i; } number[DYNC__MAX_ARGS];
+    union {
+        double f;
+        int64_t i;
+    } number[DYNC__MAX_ARGS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     bool in_place = call->row->cls == DYNC__INPLACE;
     for (int i = 0; i < n; i++) in[i] = dync__tensor_data(t[i]);
@@ -295,8 +315,10 @@ static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_ent
         for (int i = 0; i < call->nargs; i++) {
             const dync__arg *a = &call->args[i];
             if (!dync__arg_is_number(a)) continue;
-            if (a->kind == DYNC__A_FLOAT) number[i].f = a->as.f;
-            else number[i].i = a->as.i;
+            if (a->kind == DYNC__A_FLOAT)
+                number[i].f = a->as.f;
+            else
+                number[i].i = a->as.i;
             in[n++] = &number[i];
         }
     }
@@ -321,9 +343,10 @@ static dync_status dync__eager_check_kept(const dync__opcall *call)
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
         if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
-            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was "
-                                              "made while another call was traced and kept in a "
-                                              "variable (made by %s)",
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expected a tensor with data, got one that was "
+                              "made while another call was traced and kept in a "
+                              "variable (made by %s)",
                               t[i]->op ? t[i]->op : "?");
     return DYNC_OK;
 }
@@ -360,7 +383,8 @@ DYNC__RARE static dync_status dync__eager_form(dync__opcall *call)
 
 DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
 
-/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
+/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by
+ * a plan of its own device. */
 static dync_status dync__eager_move(dync__opcall *call)
 {
     dync__info info;
@@ -374,8 +398,11 @@ static dync_status dync__eager_move(dync__opcall *call)
     }
     call->out[0] = dync__tensor_empty(info.dtype, info.device, &info.lay);
     call->nout = 1;
-    dync_status status = call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device, dync__tensor_data(t),
-                                                          (size_t)t->numel * dync__dtype_info(t->dtype)->bytes) : DYNC_ERR_MEMORY;
+    dync_status status =
+        call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device,
+                                         dync__tensor_data(t),
+                                         (size_t)t->numel * dync__dtype_info(t->dtype)->bytes)
+                     : DYNC_ERR_MEMORY;
     dync__unref(dense);
     if (status != DYNC_OK) {
         dync__unref(call->out[0]);
@@ -386,7 +413,9 @@ static dync_status dync__eager_move(dync__opcall *call)
 
 DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
 {
-    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device && call->args[0].as.t->device != call->args[1].as.i && !dync__eager_has_no_data(call)))
+    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device &&
+                       call->args[0].as.t->device != call->args[1].as.i &&
+                       !dync__eager_has_no_data(call)))
         return dync__eager_move(call);
     dync__eager_key k;
     dync__key_make(&k, call);
@@ -396,7 +425,10 @@ DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
         return dync__eager_execute(call, e);
     }
     if (dync__eager_has_no_data(call)) {
-        const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
+        const dync__tensor *self = call->row->cls == DYNC__INPLACE &&
+                                           call->args[0].kind == DYNC__A_TENSOR
+                                       ? call->args[0].as.t
+                                       : NULL;
         DYNC__TRY(dync__eager_check_kept(call));
         if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
             return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
@@ -412,16 +444,22 @@ DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
 
 /* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
 
-typedef enum { DYNC__OVERLAP_NONE, DYNC__OVERLAP_SAME, DYNC__OVERLAP_PART, DYNC__OVERLAP_MAYBE } dync__overlap;
+typedef enum {
+    DYNC__OVERLAP_NONE,
+    DYNC__OVERLAP_SAME,
+    DYNC__OVERLAP_PART,
+    DYNC__OVERLAP_MAYBE
+} dync__overlap;
 
 /* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
 static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b)
 {
     if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return DYNC__OVERLAP_NONE;
     const dync__layout *la = &a->lay, *lb = &b->lay;
-    bool same = a == b || (la->ndim == lb->ndim && la->offset == lb->offset && a->dtype == b->dtype &&
-                           memcmp(la->shape, lb->shape, (size_t)la->ndim * sizeof(int64_t)) == 0 &&
-                           memcmp(la->stride, lb->stride, (size_t)la->ndim * sizeof(int64_t)) == 0);
+    bool same = a == b ||
+                (la->ndim == lb->ndim && la->offset == lb->offset && a->dtype == b->dtype &&
+                 memcmp(la->shape, lb->shape, (size_t)la->ndim * sizeof(int64_t)) == 0 &&
+                 memcmp(la->stride, lb->stride, (size_t)la->ndim * sizeof(int64_t)) == 0);
     if (same) return DYNC__OVERLAP_SAME;
     if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
     int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
@@ -433,7 +471,8 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
 {
     for (int i = 1; i < call->nargs; i++)
-        if (call->args[i].kind == DYNC__A_TENSOR && dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
+        if (call->args[i].kind == DYNC__A_TENSOR &&
+            dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
             return dync__fail(
                 DYNC_ERR_RUNTIME,
                 "unsupported operation: some elements of the input tensor and the written-to "
@@ -443,7 +482,8 @@ DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
     return DYNC_OK;
 }
 
-/* Operands that may share some elements with self are read from a copy; ones that surely share part of them are refused. */
+/* Operands that may share some elements with self are read from a copy; ones that surely share part
+ * of them are refused. */
 static dync_status dync__eager_inplace(dync__opcall *call)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -459,7 +499,10 @@ static dync_status dync__eager_inplace(dync__opcall *call)
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
         dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
-        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device), .op = DYNC__OP_to_device, .nargs = 2, .args = on};
+        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device),
+                          .op = DYNC__OP_to_device,
+                          .nargs = 2,
+                          .args = on};
         status = dync__eager_plan(&c);
         copy[n_copies] = c.out[0];
         if (status == DYNC_OK) args[i] = dync__arg_t(copy[n_copies++]);
@@ -537,7 +580,8 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__VIEW: return dync__eager_view(call);
     case DYNC__COMPOSITE:
     case DYNC__EFFECT: return dync__eager_composite(call);
-    case DYNC__INPLACE: return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
+    case DYNC__INPLACE:
+        return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
     case DYNC__POINTWISE:
     case DYNC__REDUCE:
     case DYNC__FACTORY:
@@ -545,7 +589,8 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     }
     if (call->row->flags & DYNC__OP_OPAQUE)
         return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
-    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
+    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST &&
+        call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
 }
@@ -585,13 +630,17 @@ DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
 
 /* ---- values that must be looked at ----------------------------------------------------------- */
 
-/* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
-DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found)
+/* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that
+ * very value. */
+DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high,
+                                               int64_t *bad, bool *found)
 {
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
-    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) &&
+        !(dense = dync__contiguous_copy(t)))
+        return DYNC_ERR_MEMORY;
     const char *p = dync__tensor_data(dense ? dense : t);
     size_t width = dync__dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {
@@ -606,8 +655,9 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
 {
     int64_t bad = 0;
     bool found;
-    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for "
-                                                                     "dimension with size 0");
+    if (size == 0 && index->numel)
+        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for "
+                                          "dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
@@ -618,7 +668,8 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
+    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
+                 : DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)

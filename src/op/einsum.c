@@ -1,16 +1,25 @@
-/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c, before dispatch.c.
+/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c,
+ * before dispatch.c.
  *
- * Operands are taken in one after another; of each pair, labels that nothing later needs are summed: alone by sum, shared ones by
- * bmm of [batch, left, summed] and [batch, summed, right]. Labels are small numbers: A-Z a-z, then the dims of an ellipsis.
- * Source: the contraction of aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
+ * Operands are taken in one after another; of each pair, labels that nothing later needs are
+ * summed: alone by sum, shared ones by bmm of [batch, left, summed] and [batch, summed, right].
+ * Labels are small numbers: A-Z a-z, then the dims of an ellipsis. Source: the contraction of
+ * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
 #include "../dync.in.h"
 #include "chain.h"
 
-enum { DYNC__ES_LETTERS = 52, DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS, DYNC__ES_OPERANDS = 32 };
-typedef struct dync__es_term { int n, label[DYNC_MAX_DIMS]; dync__dt *t; } dync__es_term;
+enum {
+    DYNC__ES_LETTERS = 52,
+    DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS,
+    DYNC__ES_OPERANDS = 32
+};
+typedef struct dync__es_term {
+    int n, label[DYNC_MAX_DIMS];
+    dync__dt *t;
+} dync__es_term;
 typedef struct dync__einsum {
     dync__chain c;
-    int n, ellipsis;                       /* operands; dims of the longest ellipsis */
+    int n, ellipsis; /* operands; dims of the longest ellipsis */
     dync__es_term in[DYNC__ES_OPERANDS], out;
     int64_t size[DYNC__ES_LABELS];
 } dync__einsum;
@@ -31,8 +40,10 @@ static int dync__es_find(const dync__es_term *e, int label)
 
 /* ---- the equation ---------------------------------------------------------------------------- */
 
-/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here. */
-static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis, dync__es_term *out, bool *dots)
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here.
+ */
+static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
+                                 dync__es_term *out, bool *dots)
 {
     const char *s = *at;
     *dots = false;
@@ -46,19 +57,23 @@ static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsi
             count = ellipsis;
             first = DYNC__ES_LETTERS + most_ellipsis - ellipsis;
         } else if (label < 0) {
-            return dync__fail(DYNC_ERR_VALUE, "einsum(): invalid subscript given at '%s' in the "
-                                              "equation string, subscripts must be in "
-                              "[a-zA-Z]", s);
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): invalid subscript given at '%s' in the "
+                              "equation string, subscripts must be in "
+                              "[a-zA-Z]",
+                              s);
         }
         if (out->n + count > DYNC_MAX_DIMS)
-            return dync__fail(DYNC_ERR_SHAPE, "einsum(): more than %d subscripts for one operand", DYNC_MAX_DIMS);
+            return dync__fail(DYNC_ERR_SHAPE, "einsum(): more than %d subscripts for one operand",
+                              DYNC_MAX_DIMS);
         for (int k = 0; k < count; k++) out->label[out->n++] = first + k;
     }
     *at = s;
     return DYNC_OK;
 }
 
-/* How many dims the ellipsis of operand i stands for: its rank less the letters. -1 where it has none. */
+/* How many dims the ellipsis of operand i stands for: its rank less the letters. -1 where it has
+ * none. */
 static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int *dims)
 {
     dync__es_term plain;
@@ -66,9 +81,11 @@ static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int
     DYNC__TRY(dync__es_read(&s, 0, 0, &plain, &dots));
     *dims = dots ? t->lay.ndim - plain.n : -1;
     if (dots ? *dims < 0 : plain.n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "einsum(): the number of subscripts in the equation "
-                                          "(%d) does not match the number of "
-                          "dimensions (%d) for operand %d", plain.n, t->lay.ndim, i);
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "einsum(): the number of subscripts in the equation "
+                          "(%d) does not match the number of "
+                          "dimensions (%d) for operand %d",
+                          plain.n, t->lay.ndim, i);
     return DYNC_OK;
 }
 
@@ -92,8 +109,9 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
         DYNC__TRY(dync__es_read(&s, DYNC__MAX(dims[i], 0), e->ellipsis, &e->in[i], &dots));
         e->in[i].t = list[i].as.t;
         if (*s == ',' ? i + 1 == e->n : i + 1 < e->n)
-            return dync__fail(DYNC_ERR_VALUE, "einsum(): %s operands were provided than "
-                                              "specified in the equation",
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): %s operands were provided than "
+                              "specified in the equation",
                               *s == ',' ? "fewer" : "more");
         if (*s == ',') s++;
     }
@@ -101,18 +119,23 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
     return DYNC_OK;
 }
 
-/* What is written after "->", or without it the ellipsis and the labels that occur once, in order. */
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in order.
+ */
 static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
 {
     bool dots;
     if (*s) {
         s += 2;
         DYNC__TRY(dync__es_read(&s, e->ellipsis, e->ellipsis, &e->out, &dots));
-        if (*s) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected nothing after the output, got '%s'", s);
+        if (*s)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): expected nothing after the output, got '%s'", s);
         for (int i = 0; i < e->out.n; i++) {
             int label = e->out.label[i];
             for (int k = 0; k < i; k++)
-                if (e->out.label[k] == label) return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript appears more than once");
+                if (e->out.label[k] == label)
+                    return dync__fail(DYNC_ERR_VALUE,
+                                      "einsum(): output subscript appears more than once");
             if (!occurs[label])
                 return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in "
                                                   "the equation for any input operand");
@@ -122,7 +145,9 @@ static dync_status dync__es_output(dync__einsum *e, const char *s, const int *oc
     for (int i = 0; i < e->ellipsis; i++) e->out.label[e->out.n++] = DYNC__ES_LETTERS + i;
     for (int label = 0; label < DYNC__ES_LETTERS; label++) {
         if (occurs[label] != 1) continue;
-        if (e->out.n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "einsum(): the result has more than %d dims", DYNC_MAX_DIMS);
+        if (e->out.n == DYNC_MAX_DIMS)
+            return dync__fail(DYNC_ERR_SHAPE, "einsum(): the result has more than %d dims",
+                              DYNC_MAX_DIMS);
         e->out.label[e->out.n++] = label;
     }
     return DYNC_OK;
@@ -137,9 +162,11 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
             int label = e->in[i].label[d];
             int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
             if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
-                return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at "
-                                                  "dimension %d, which does not broadcast with "
-                                  "previously seen size %lld", i, (long long)size, d, (long long)*known);
+                return dync__fail(DYNC_ERR_SHAPE,
+                                  "einsum(): operand %d has size %lld at "
+                                  "dimension %d, which does not broadcast with "
+                                  "previously seen size %lld",
+                                  i, (long long)size, d, (long long)*known);
             if (occurs[label] == 1 || size != 1) *known = size;
         }
     return dync__es_output(e, equation, occurs);
@@ -174,13 +201,16 @@ static void dync__es_expand(dync__einsum *e, dync__es_term *x)
 }
 
 /* Sums the labels that are not needed later and that `other` lacks. */
-static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other, const bool *needed)
+static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other,
+                         const bool *needed)
 {
     int64_t dims[DYNC_MAX_DIMS];
     int n = 0, kept = 0, label[DYNC_MAX_DIMS];
     for (int d = 0; d < x->n; d++) {
-        if (needed[x->label[d]] || (other && dync__es_find(other, x->label[d]) >= 0)) label[kept++] = x->label[d];
-        else dims[n++] = d;
+        if (needed[x->label[d]] || (other && dync__es_find(other, x->label[d]) >= 0))
+            label[kept++] = x->label[d];
+        else
+            dims[n++] = d;
     }
     if (n == 0) return;
     x->t = dync__chain_reduce(&e->c, DYNC__OP_sum, x->t, n, dims, false);
@@ -202,12 +232,14 @@ static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n
     return t;
 }
 
-static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label, const int *count)
+static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label,
+                                   const int *count)
 {
     int64_t shape[3] = {1, 1, 1};
     int n = 0;
     for (int part = 0; part < 3; part++)
-        for (int i = 0; i < count[part]; i++) shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
+        for (int i = 0; i < count[part]; i++)
+            shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
     return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
 }
 
@@ -223,22 +255,28 @@ static void dync__es_sort(const dync__einsum *e, int n, int *label)
     memcpy(label, sorted, (size_t)n * sizeof *label);
 }
 
-static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b, const bool *needed)
+static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b,
+                                 const bool *needed)
 {
-    int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS], nb = 0, nl = 0, ns = 0, nr = 0;
+    int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS],
+        nb = 0, nl = 0, ns = 0, nr = 0;
     int la[DYNC_MAX_DIMS + 1], lb[DYNC_MAX_DIMS + 1];
     dync__es_sum(e, a, b, needed);
     dync__es_sum(e, b, a, needed);
     for (int i = 0; i < a->n; i++) {
         int label = a->label[i];
-        if (dync__es_find(b, label) < 0) left[nl++] = label;
-        else if (needed[label]) batch[nb++] = label;
-        else summed[ns++] = label;
+        if (dync__es_find(b, label) < 0)
+            left[nl++] = label;
+        else if (needed[label])
+            batch[nb++] = label;
+        else
+            summed[ns++] = label;
     }
     for (int i = 0; i < b->n; i++)
         if (dync__es_find(a, b->label[i]) < 0) right[nr++] = b->label[i];
     if (nb + nl + nr > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "einsum(): an intermediate result has more than %d dims", DYNC_MAX_DIMS);
+        return dync__fail(DYNC_ERR_SHAPE, "einsum(): an intermediate result has more than %d dims",
+                          DYNC_MAX_DIMS);
     int all[DYNC_MAX_DIMS], n = 0;
     int64_t shape[DYNC_MAX_DIMS];
     for (int i = 0; i < nb; i++) la[i] = lb[i] = all[n++] = batch[i];
@@ -273,8 +311,10 @@ static dync_status dync__es_contract(dync__einsum *e)
         for (int d = 0; d < e->out.n; d++) needed[e->out.label[d]] = true;
         for (int k = i + 1; k < e->n; k++)
             for (int d = 0; d < e->in[k].n; d++) needed[e->in[k].label[d]] = true;
-        if (i < e->n) DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
-        else dync__es_sum(e, acc, NULL, needed);
+        if (i < e->n)
+            DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
+        else
+            dync__es_sum(e, acc, NULL, needed);
     }
     acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
     return DYNC_OK;
@@ -286,9 +326,12 @@ DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
     const dync__arg *operands = &call->args[1];
     if (!equation) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected an equation, got none");
     if (operands->kind != DYNC__A_LIST || operands->n < 1 || operands->n > DYNC__ES_OPERANDS)
-        return dync__fail(DYNC_ERR_VALUE, "einsum(): must provide at least one operand, and at most %d", DYNC__ES_OPERANDS);
+        return dync__fail(DYNC_ERR_VALUE,
+                          "einsum(): must provide at least one operand, and at most %d",
+                          DYNC__ES_OPERANDS);
     for (int i = 0; i < operands->n; i++)
-        if (operands->as.list[i].kind != DYNC__A_TENSOR) return dync__fail(DYNC_ERR_VALUE, "einsum(): operand %d is no tensor", i);
+        if (operands->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): operand %d is no tensor", i);
     dync__einsum *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     e->n = operands->n;

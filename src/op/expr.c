@@ -1,8 +1,10 @@
-/* op/expr.c: pointwise operators as loop-IR expressions over primitives and vecmath. After infer.c, before lower.c.
+/* op/expr.c: pointwise operators as loop-IR expressions over primitives and vecmath. After infer.c,
+ * before lower.c.
  *
- * in[i] is argument i, already of the computing type (dync__op_common_dtype); masks are BOOL. The result may have any compute
- * type: lower.c casts and rounds it to the output's dtype. Formulas are those of PyTorch's CPU kernels
- * (aten/src/ATen/native/cpu/BinaryOpsKernel.cpp, UnaryOpsKernel.cpp, Activation.cpp), so that NaN, infinities and signed zeros agree. */
+ * in[i] is argument i, already of the computing type (dync__op_common_dtype); masks are BOOL. The
+ * result may have any compute type: lower.c casts and rounds it to the output's dtype. Formulas are
+ * those of PyTorch's CPU kernels (aten/src/ATen/native/cpu/BinaryOpsKernel.cpp, UnaryOpsKernel.cpp,
+ * Activation.cpp), so that NaN, infinities and signed zeros agree. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -15,7 +17,10 @@ static int dync__ex_sub(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P
 static int dync__ex_mul(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_mul, x, y); }
 static int dync__ex_div(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_div, x, y); }
 static int dync__ex_lt(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_lt, x, y); }
-static int dync__ex_select(dync__lb *b, int c, int x, int y) { return dync__lb_op(b, DYNC__P_select, c, x, y); }
+static int dync__ex_select(dync__lb *b, int c, int x, int y)
+{
+    return dync__lb_op(b, DYNC__P_select, c, x, y);
+}
 
 static bool dync__ex_is_float(const dync__lb *b, int v)
 {
@@ -93,7 +98,8 @@ DYNC__FN int dync__e_minimum(dync__lb *b, const dync__opcall *call, const int *i
 DYNC__FN int dync__e_fmod(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_is_float(b, in[0]) ? dync__vm_fmod(b, in[0], in[1]) : dync__ex2(b, DYNC__P_rem, in[0], in[1]);
+    return dync__ex_is_float(b, in[0]) ? dync__vm_fmod(b, in[0], in[1])
+                                       : dync__ex2(b, DYNC__P_rem, in[0], in[1]);
 }
 
 /* A remainder that is not zero and whose sign is not that of y. */
@@ -110,15 +116,18 @@ DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int 
     return dync__ex_select(b, dync__ex_wrong_sign(b, rem, in[1]), dync__ex_add(b, rem, in[1]), rem);
 }
 
-/* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to the next integer. */
+/* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to
+ * the next integer. */
 DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], y = in[1], one = dync__ex_const(b, x, 1), zero = dync__ex_zero(b, x);
     if (!dync__ex_is_float(b, x)) { /* one division; x / 0 is 0 */
         int quotient = dync__ex_div(b, x, y), product = dync__ex_mul(b, quotient, y);
-        int under = dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, product, x), dync__ex2(b, DYNC__P_ne, y, zero));
+        int under = dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, product, x),
+                              dync__ex2(b, DYNC__P_ne, y, zero));
         int apart = dync__ex_lt(b, dync__ex2(b, DYNC__P_xor_, x, y), zero);
-        return dync__ex_select(b, dync__ex2(b, DYNC__P_and_, under, apart), dync__ex_sub(b, quotient, one), quotient);
+        return dync__ex_select(b, dync__ex2(b, DYNC__P_and_, under, apart),
+                               dync__ex_sub(b, quotient, one), quotient);
     }
     int rem = dync__e_fmod(b, call, in), wrong = dync__ex_wrong_sign(b, rem, y);
     int plain = dync__ex_div(b, x, y);
@@ -144,25 +153,29 @@ static int dync__ex_whole_power(dync__lb *b, int x, uint64_t n)
     return result < 0 ? dync__ex_const(b, x, 1) : result;
 }
 
-/* Integers, modulo the word: one step per bit of the exponent. Negative exponents leave 1 and -1 only. */
+/* Integers, modulo the word: one step per bit of the exponent. Negative exponents leave 1 and -1
+ * only. */
 static int dync__ex_int_pow(dync__lb *b, int x, int y)
 {
     int type = dync__lb_type(b, x), bits = type == DYNC_I64 ? 63 : 31;
-    int zero = dync__lb_i(b, type, 0), one = dync__lb_i(b, type, 1), result = one, square = x, n = y;
+    int zero = dync__lb_i(b, type, 0), one = dync__lb_i(b, type, 1), result = one, square = x,
+        n = y;
     for (int i = 0; i < bits; i++) {
         int odd = dync__ex2(b, DYNC__P_ne, dync__ex2(b, DYNC__P_and_, n, one), zero);
         result = dync__ex_select(b, odd, dync__ex_mul(b, result, square), result);
         square = dync__ex_mul(b, square, square);
         n = dync__ex2(b, DYNC__P_shr, n, one);
     }
-    int odd = dync__ex2(b, DYNC__P_ne, dync__ex2(b, DYNC__P_and_, y, one), zero), minus = dync__lb_i(b, type, -1);
+    int odd = dync__ex2(b, DYNC__P_ne, dync__ex2(b, DYNC__P_and_, y, one), zero),
+        minus = dync__lb_i(b, type, -1);
     int of_minus = dync__ex_select(b, odd, minus, one);
     int inverse = dync__ex_select(b, dync__ex2(b, DYNC__P_eq, x, minus), of_minus, zero);
     inverse = dync__ex_select(b, dync__ex2(b, DYNC__P_eq, x, one), one, inverse);
     return dync__ex_select(b, dync__ex_lt(b, y, zero), inverse, result);
 }
 
-/* Constant exponents as PyTorch's pow_tensor_scalar_optimized_kernel; callers that load numbers at run time must not for pow. */
+/* Constant exponents as PyTorch's pow_tensor_scalar_optimized_kernel; callers that load numbers at
+ * run time must not for pow. */
 DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -170,7 +183,8 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
     if (!dync__arg_is_number(&call->args[1]))
         return is_float ? dync__vm_pow(b, x, in[1]) : dync__ex_int_pow(b, x, in[1]);
     double n = dync__arg_number(&call->args[1]);
-    if (!is_float) return n >= 0 ? dync__ex_whole_power(b, x, (uint64_t)n) : dync__ex_int_pow(b, x, in[1]);
+    if (!is_float)
+        return n >= 0 ? dync__ex_whole_power(b, x, (uint64_t)n) : dync__ex_int_pow(b, x, in[1]);
     int one = dync__ex_const(b, x, 1), square = dync__ex_mul(b, x, x);
     static const double known[] = {0, 1, 2, 3, 0.5, -0.5, -1, -2};
     int k = 0;
@@ -191,8 +205,13 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
 /* ---- comparison, logic, bits ----------------------------------------------------------------- */
 
 /* name, primitive, operands swapped */
-#define DYNC__COMPARES(X) X(eq, eq, 0, 1) X(ne, ne, 0, 1) X(lt, lt, 0, 1) X(le, le, 0, 1) X(gt, lt, 1, 0) X(ge, le, 1, 0) \
-    X(bitwise_and, and_, 0, 1) X(bitwise_or, or_, 0, 1) X(bitwise_xor, xor_, 0, 1)
+#define DYNC__COMPARES(X) \
+    X(eq, eq, 0, 1)       \
+    X(ne, ne, 0, 1)       \
+    X(lt, lt, 0, 1)       \
+    X(le, le, 0, 1)       \
+    X(gt, lt, 1, 0)       \
+    X(ge, le, 1, 0) X(bitwise_and, and_, 0, 1) X(bitwise_or, or_, 0, 1) X(bitwise_xor, xor_, 0, 1)
 #define DYNC__X(name, prim, first, second)                                            \
     DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
     {                                                                                 \
@@ -203,11 +222,11 @@ DYNC__COMPARES(DYNC__X)
 #undef DYNC__X
 
 #define DYNC__LOGICALS(X) X(logical_and, and_) X(logical_or, or_) X(logical_xor, xor_)
-#define DYNC__X(name, prim)                                                                                  \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)                        \
-    {                                                                                                        \
-        (void)call;                                                                                          \
-        return dync__ex2(b, DYNC__P_##prim, dync__ex_bool(b, in[0]), dync__ex_bool(b, in[1]));               \
+#define DYNC__X(name, prim)                                                                    \
+    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)          \
+    {                                                                                          \
+        (void)call;                                                                            \
+        return dync__ex2(b, DYNC__P_##prim, dync__ex_bool(b, in[0]), dync__ex_bool(b, in[1])); \
     }
 DYNC__LOGICALS(DYNC__X)
 #undef DYNC__X
@@ -258,12 +277,14 @@ DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *
 /* From the nearer end, so that weights 0 and 1 are exact. */
 DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    int x = in[0], end = in[1], w = in[2], gap = dync__ex_sub(b, end, x), one = dync__ex_const(b, x, 1);
+    int x = in[0], end = in[1], w = in[2], gap = dync__ex_sub(b, end, x),
+        one = dync__ex_const(b, x, 1);
     int near_x = dync__ex_add(b, x, dync__ex_mul(b, w, gap));
     int near_end = dync__ex_sub(b, end, dync__ex_mul(b, gap, dync__ex_sub(b, one, w)));
     (void)call;
-    return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x,
-                           near_end);
+    return dync__ex_select(b,
+                           dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)),
+                           near_x, near_end);
 }
 
 DYNC__FN int dync__e_addcmul(dync__lb *b, const dync__opcall *call, const int *in)
@@ -306,10 +327,10 @@ DYNC__BY_PRIM(DYNC__X)
 
 /* Rounding leaves integers as they are. */
 #define DYNC__ROUNDINGS(X) X(ceil, ceil) X(floor, floor) X(round, rint) X(trunc, trunc)
-#define DYNC__X(name, prim)                                                              \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)    \
-    {                                                                                    \
-        (void)call;                                                                      \
+#define DYNC__X(name, prim)                                                               \
+    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)     \
+    {                                                                                     \
+        (void)call;                                                                       \
         return dync__ex_is_float(b, in[0]) ? dync__ex1(b, DYNC__P_##prim, in[0]) : in[0]; \
     }
 DYNC__ROUNDINGS(DYNC__X)
@@ -362,14 +383,16 @@ DYNC__FN int dync__e_sgn(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_isnan(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_is_float(b, in[0]) ? dync__ex2(b, DYNC__P_ne, in[0], in[0]) : dync__lb_i(b, DYNC_BOOL, 0);
+    return dync__ex_is_float(b, in[0]) ? dync__ex2(b, DYNC__P_ne, in[0], in[0])
+                                       : dync__lb_i(b, DYNC_BOOL, 0);
 }
 
 DYNC__FN int dync__e_isinf(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     if (!dync__ex_is_float(b, in[0])) return dync__lb_i(b, DYNC_BOOL, 0);
-    return dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
+    return dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]),
+                     dync__ex_const(b, in[0], HUGE_VAL));
 }
 
 DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *in)
@@ -382,7 +405,7 @@ DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *
 DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex2(b, DYNC__P_max, dync__ex_zero(b, in[0]), in[0]);       /* -0 stays -0 */
+    return dync__ex2(b, DYNC__P_max, dync__ex_zero(b, in[0]), in[0]); /* -0 stays -0 */
 }
 
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
@@ -448,8 +471,8 @@ DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
-    int phi =
-        dync__ex_add(b, one, dync__vm_erf(b, dync__ex_mul(b, x, dync__ex_const(b, x, 0.70710678118654752440))));
+    int phi = dync__ex_add(
+        b, one, dync__vm_erf(b, dync__ex_mul(b, x, dync__ex_const(b, x, 0.70710678118654752440))));
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, x, half), phi);
 }
@@ -468,7 +491,8 @@ DYNC__FN int dync__e_gelu_tanh(dync__lb *b, const dync__opcall *call, const int 
 DYNC__FN int dync__e_logsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], zero = dync__ex_zero(b, x);
-    int tail = dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, dync__ex1(b, DYNC__P_abs, x))));
+    int tail =
+        dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, dync__ex1(b, DYNC__P_abs, x))));
     (void)call;
     return dync__ex_sub(b, dync__ex2(b, DYNC__P_min, zero, x), tail);
 }
@@ -494,7 +518,8 @@ DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int one = dync__ex_const(b, in[0], 1);
     (void)call;
-    return dync__ex_div(b, in[0], dync__ex_add(b, one, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, in[0]))));
+    return dync__ex_div(b, in[0],
+                        dync__ex_add(b, one, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, in[0]))));
 }
 
 DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *in)
@@ -523,5 +548,6 @@ DYNC__FN int dync__e_tanh_backward(dync__lb *b, const dync__opcall *call, const 
 DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_select(b, dync__ex2(b, DYNC__P_le, in[1], in[2]), dync__ex_zero(b, in[0]), in[0]);
+    return dync__ex_select(b, dync__ex2(b, DYNC__P_le, in[1], in[2]), dync__ex_zero(b, in[0]),
+                           in[0]);
 }

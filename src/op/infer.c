@@ -1,9 +1,10 @@
-/* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and views.
- * After args.c, before infer_nn.c, which has the rest.
+/* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and
+ * views. After args.c, before infer_nn.c, which has the rest.
  *
- * An infer function sees opened arguments and writes one dync__info per output; it reads no data, so real, fake and META
- * tensors are alike. Every message about arguments comes from here: what was expected, what came.
- * Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs), native/TypeProperties.cpp (result_type). */
+ * An infer function sees opened arguments and writes one dync__info per output; it reads no data,
+ * so real, fake and META tensors are alike. Every message about arguments comes from here: what was
+ * expected, what came. Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs),
+ * native/TypeProperties.cpp (result_type). */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -27,7 +28,8 @@ DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__t
 
 DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
 {
-    if (i < call->nargs && (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
+    if (i < call->nargs &&
+        (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
         return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
@@ -54,15 +56,22 @@ DYNC__FN double dync__infer_largest(int dtype)
  * differ in the next call. */
 static dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
 {
-    static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
+    static const char *const names[] = {"float", "double",  "c10::Half", "c10::BFloat16", "int64_t",
+                                        "int",   "int16_t", "int8_t",    "uint8_t"};
     const dync__dtype_row *info = dync__dtype_info(dtype);
     if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
         dync__is_sf(a->as.i))
         return DYNC_OK;
-    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
-    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
-                                  : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
-    return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
+    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)),
+           least = dtype != DYNC_U8           ? -limit
+                   : a->kind == DYNC__A_FLOAT ? 0
+                                              : -255;
+    bool fits = info->kind == 'f'
+                    ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
+                    : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
+    return fits ? DYNC_OK
+                : dync__fail(DYNC_ERR_VALUE,
+                             "value cannot be converted to type %s without overflow", names[dtype]);
 }
 
 /* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high
@@ -71,7 +80,7 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 {
     if (!dync__arg_is_number(a)) return DYNC_OK;
     double x = dync__arg_number(a);
-    dync__arg exact = dync__arg_f(x);              /* which does not wrap in uint8 */
+    dync__arg exact = dync__arg_f(x); /* which does not wrap in uint8 */
     bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);
     return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
 }
@@ -107,8 +116,10 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
 static const char *dync__infer_device_text(int device, char *out, size_t cap)
 {
     int kind = device & 0xff;
-    if (kind == DYNC_CUDA) dync__format(out, cap, "cuda:%d", device >> 8);
-    else dync__format(out, cap, "%s", kind == DYNC_META ? "meta" : "cpu");
+    if (kind == DYNC_CUDA)
+        dync__format(out, cap, "cuda:%d", device >> 8);
+    else
+        dync__format(out, cap, "%s", kind == DYNC_META ? "meta" : "cpu");
     return out;
 }
 
@@ -116,9 +127,13 @@ static const char *dync__infer_device_text(int device, char *out, size_t cap)
 DYNC__FN dync_status dync__infer_device_known(int device)
 {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
-    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook) return dync__device_hook->known(device);
+    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook)
+        return dync__device_hook->known(device);
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: this program has no dync_cuda.h with DYNC_CUDA_IMPLEMENTATION", device >> 8);
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "device cuda:%d is not available: this program has no dync_cuda.h with "
+                          "DYNC_CUDA_IMPLEMENTATION",
+                          device >> 8);
     return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
 }
 
@@ -136,7 +151,8 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
     return dync__fail(
         DYNC_ERR_DEVICE,
         "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-        dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
+        dync__infer_device_text(*device, a, sizeof a),
+        dync__infer_device_text(t->device, b, sizeof b));
 }
 
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
@@ -173,7 +189,8 @@ DYNC__FN int dync__infer_int_dim(const dync__arg *a)
     return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
 }
 
-DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim, const int64_t *shape)
+DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim,
+                                       const int64_t *shape)
 {
     out->dtype = dtype;
     out->device = device;
@@ -183,8 +200,10 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, i
 
 /* ---- strides of a fresh output --------------------------------------------------------------- */
 
-/* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one. stride[k][d]: 0 where broadcast. */
-static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape, int a, int b)
+/* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one.
+ * stride[k][d]: 0 where broadcast. */
+static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape,
+                                   int a, int b)
 {
     for (int k = 0; k < n; k++) {
         int64_t sa = stride[k][a], sb = stride[k][b];
@@ -195,10 +214,11 @@ static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const
     return 0;
 }
 
-/* Output strides in the order of dims that the operands have, slowest first; out->ndim and out->shape are set. */
+/* Output strides in the order of dims that the operands have, slowest first; out->ndim and
+ * out->shape are set. */
 static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC_MAX_DIMS])
 {
-    int perm[DYNC_MAX_DIMS], nd = out->ndim;       /* perm[0]: the fastest dim */
+    int perm[DYNC_MAX_DIMS], nd = out->ndim; /* perm[0]: the fastest dim */
     int64_t next = 1;
     for (int i = 0; i < nd; i++) perm[i] = nd - 1 - i;
     for (int i = 1; i < nd; i++) {
@@ -220,7 +240,8 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
 }
 
 /* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
-DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n, dync__tensor *const *t)
+DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
+                                      dync__tensor *const *t)
 {
     int64_t stride[4][DYNC_MAX_DIMS];
     bool row_major = true, same_strides = true;
@@ -232,8 +253,10 @@ DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *
         for (int d = 0; d < ndim; d++) {
             bool broadcast = d < lead || (in->shape[d - lead] == 1 && shape[d] != 1);
             stride[k][d] = broadcast ? 0 : in->stride[d - lead];
-            if (broadcast) same_strides = false;
-            else if (stride[k][d] != t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
+            if (broadcast)
+                same_strides = false;
+            else if (stride[k][d] !=
+                     t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
                 same_strides = false;
             if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
         }
@@ -256,21 +279,28 @@ static unsigned dync__infer_promoting(const dync__opcall *call)
     switch (call->op) {
     case DYNC__OP_where: return 6;
     case DYNC__OP_lerp: return 3;
-    case DYNC__OP_clamp: case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return 7;
+    case DYNC__OP_clamp:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_addcdiv: return 7;
     case DYNC__OP_threshold_backward: return 3;
     case DYNC__OP_masked_fill:
     case DYNC__OP_celu:
     case DYNC__OP_elu:
     case DYNC__OP_leaky_relu:
     case DYNC__OP_hardtanh:
-    case DYNC__OP_copy: case DYNC__OP_fill: case DYNC__OP_clone: case DYNC__OP__clone_contiguous: return 1;
+    case DYNC__OP_copy:
+    case DYNC__OP_fill:
+    case DYNC__OP_clone:
+    case DYNC__OP__clone_contiguous: return 1;
     default: return 3;
     }
 }
 
 static int dync__infer_number_dtype(const dync__arg *a)
 {
-    return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype : a->kind == DYNC__A_INT ? DYNC_I64 : DYNC_BOOL;
+    return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype
+           : a->kind == DYNC__A_INT ? DYNC_I64
+                                    : DYNC_BOOL;
 }
 
 DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
@@ -282,12 +312,15 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
     for (int i = 0; i < call->nargs && i < 3; i++) {
         const dync__arg *a = &call->args[i];
         if (!(mask >> i & 1)) continue;
-        if (a->kind == DYNC__A_TENSOR) dync__promoter_add(&p, a->as.t->dtype, a->as.t->lay.ndim ? 2 : 1);
-        else if (dync__arg_is_number(a)) dync__promoter_add(&p, dync__infer_number_dtype(a), 0);
+        if (a->kind == DYNC__A_TENSOR)
+            dync__promoter_add(&p, a->as.t->dtype, a->as.t->lay.ndim ? 2 : 1);
+        else if (dync__arg_is_number(a))
+            dync__promoter_add(&p, dync__infer_number_dtype(a), 0);
     }
     int dtype = dync__promoter_result(&p);
     if (call->op == DYNC__OP_square && dtype == DYNC_BOOL) return DYNC_I64;
-    if ((call->row->flags & DYNC__OP_FLOAT) && dync__dtype_info(dtype)->kind != 'f') return dync__tls.default_dtype;
+    if ((call->row->flags & DYNC__OP_FLOAT) && dync__dtype_info(dtype)->kind != 'f')
+        return dync__tls.default_dtype;
     return dtype;
 }
 
@@ -307,8 +340,10 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
             DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
         }
     }
-    if (call->op == DYNC__OP_copy) out->device = t[0]->device;            /* from any device */
-    else DYNC__TRY(dync__infer_device(call, &out->device));
+    if (call->op == DYNC__OP_copy)
+        out->device = t[0]->device; /* from any device */
+    else
+        DYNC__TRY(dync__infer_device(call, &out->device));
     out->dtype = dtype;
     out->alias = -1;
     return dync__infer_like(out, ndim, shape, n, t);
@@ -360,7 +395,10 @@ static bool dync__infer_refuses_bool(int op)
     case DYNC__OP_round:
     case DYNC__OP_trunc:
     case DYNC__OP_relu:
-    case DYNC__OP_relu6: case DYNC__OP_hardtanh: case DYNC__OP_addcmul: case DYNC__OP_clamp: return true;
+    case DYNC__OP_relu6:
+    case DYNC__OP_hardtanh:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_clamp: return true;
     default: return false;
     }
 }
@@ -371,7 +409,8 @@ DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     int dtype = dync__op_common_dtype(call);
     if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
-    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
 }
 
 DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
@@ -405,10 +444,11 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
         dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
     if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
     if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
-    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
-        call->args[1].as.i < 0)
+    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' &&
+        call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
-    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
 }
 
 DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
@@ -557,7 +597,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     DYNC__TRY(f.row->infer(&f, &value));
-    if (value.lay.ndim != self->lay.ndim || !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
+    if (value.lay.ndim != self->lay.ndim ||
+        !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
         dync__str s = {0};
         dync__shape_text(&s, self->lay.ndim, self->lay.shape);
         dync__str_add(&s, " doesn't match the broadcast shape ");
@@ -567,9 +608,11 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
         return DYNC_ERR_SHAPE;
     }
     if (!dync__can_cast(value.dtype, self->dtype))
-        return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output "
-                                          "type %s",
-                          dync__dtype_info(value.dtype)->guard, dync__dtype_info(self->dtype)->guard);
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "result type %s can't be cast to the desired output "
+                          "type %s",
+                          dync__dtype_info(value.dtype)->guard,
+                          dync__dtype_info(self->dtype)->guard);
     bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
     bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
@@ -584,8 +627,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
 
 /* ---- factories ------------------------------------------------------------------------------- */
 
-static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim,
-                                    const int64_t *shape)
+static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
+                                    const dync__arg *device, int ndim, const int64_t *shape)
 {
     if (!dync__dtype_valid((int)dtype->as.i))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
@@ -595,14 +638,16 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, con
 
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
 {
-    if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f') return DYNC_OK;
+    if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
+        return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
                       dync__dtype_info(dtype)->guard);
 }
 
 DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 {
-    DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n, call->args[0].as.dims));
+    DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n,
+                               call->args[0].as.dims));
     return dync__infer_random_dtype(call, out->dtype);
 }
 
@@ -611,7 +656,8 @@ DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_number(call, 1));
     if (dync__dtype_valid((int)call->args[2].as.i))
         DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
-    return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
+    return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n,
+                            call->args[0].as.dims);
 }
 
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
@@ -635,8 +681,9 @@ DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
     double count = ceil((end - start) / step);
     if (!(count < 4e18)) return dync__fail(DYNC_ERR_SHAPE, "invalid size, possible overflow?");
     n = (int64_t)count;
-    if (call->args[3].as.i == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
-                                                                           "'Bool'");
+    if (call->args[3].as.i == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
+                                          "'Bool'");
     return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
 }
 
@@ -657,8 +704,9 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
         if (call->op == DYNC__OP_normal && !(b >= 0))
             return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
         if (call->op == DYNC__OP_uniform && !(a <= b))
-            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found "
-                                              "from=%g > to=%g",
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expects to return a [from, to) range, but found "
+                              "from=%g > to=%g",
                               a, b);
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -674,14 +722,16 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_value(call, 1));
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
     if (call->args[1].kind == DYNC__A_TENSOR)
-        DYNC__TRY(dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
+        DYNC__TRY(
+            dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
 }
 
 DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 {
-    if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR && call->args[1].as.t->lay.ndim != 0)
+    if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR &&
+        call->args[1].as.t->lay.ndim != 0)
         return dync__fail(DYNC_ERR_SHAPE,
                           "only supports 0-dimension value tensor but got tensor with %d "
                           "dimensions.",
@@ -694,7 +744,8 @@ DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
-    *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
+    *out = (dync__info){
+        .dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
     return DYNC_OK;
 }
 
@@ -709,7 +760,8 @@ DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
     return dync__infer_view(call, &t, out);
 }
 
-/* Copies what a view op would be given into row-major form where strides do not allow it: shape only. */
+/* Copies what a view op would be given into row-major form where strides do not allow it: shape
+ * only. */
 static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
                                        dync__layout *out, bool *possible)
 {
@@ -722,7 +774,8 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
     dync__tensor *t;
     bool possible;
     DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
     if (!possible)
         return dync__fail(
             DYNC_ERR_SHAPE,
@@ -733,7 +786,8 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
 }
 
 /* reshape: a view, or a fresh row-major copy. */
-static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape, dync__info *out)
+static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape,
+                                       dync__info *out)
 {
     bool possible;
     DYNC__TRY(dync__infer_as_view(&t->lay, ndim, shape, &out->lay, &possible));
@@ -757,11 +811,11 @@ DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
     bool possible;
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_tensor(call, 1, &other));
-    DYNC__TRY(dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
-    return possible
-               ? DYNC_OK
-               : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
-                                            "size and stride");
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
+    return possible ? DYNC_OK
+                    : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
+                                                 "size and stride");
 }
 
 DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
@@ -773,7 +827,8 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
     DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
     if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
-    for (int i = start; i <= end && i < t->lay.ndim; i++) whole = dync__sz_mul(whole, t->lay.shape[i]);
+    for (int i = start; i <= end && i < t->lay.ndim; i++)
+        whole = dync__sz_mul(whole, t->lay.shape[i]);
     for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
     shape[n++] = whole;
     for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
@@ -788,18 +843,22 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
     if (t->lay.ndim == 0 || k < 1 || t->lay.ndim - 1 + k > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected 1 to %d sizes, got %d", DYNC_MAX_DIMS + 1 - t->lay.ndim, k);
+        return dync__fail(DYNC_ERR_SHAPE, "expected 1 to %d sizes, got %d",
+                          DYNC_MAX_DIMS + 1 - t->lay.ndim, k);
     for (int i = 0; i < dim; i++) shape[n++] = t->lay.shape[i];
     for (int i = 0; i < k; i++) {
         int64_t size = call->args[2].as.dims[i];
-        if (size == -1 && open < 0) open = n;
+        if (size == -1 && open < 0)
+            open = n;
         else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
             return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
         shape[n++] = size;
     }
     if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
-    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim]) : !dync__sz_eq(known, t->lay.shape[dim]))
-        return dync__fail(DYNC_ERR_SHAPE, "the sizes don't multiply up to the size of dim %d (%lld)", dim,
+    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim])
+                  : !dync__sz_eq(known, t->lay.shape[dim]))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "the sizes don't multiply up to the size of dim %d (%lld)", dim,
                           (long long)t->lay.shape[dim]);
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
     return dync__infer_reshape(t, n, shape, out);
@@ -811,8 +870,8 @@ DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
     bool seen[DYNC_MAX_DIMS] = {false};
     DYNC__TRY(dync__infer_view(call, &t, out));
     if (call->args[1].n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d", t->lay.ndim,
-                          call->args[1].n);
+        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d",
+                          t->lay.ndim, call->args[1].n);
     for (int i = 0; i < t->lay.ndim; i++) {
         dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
         int dim;
@@ -911,21 +970,24 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
         out->lay.shape[i] = out->lay.shape[i - 1];
         out->lay.stride[i] = out->lay.stride[i - 1];
     }
-    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim]) : 1;
+    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim])
+                                             : 1;
     out->lay.shape[dim] = 1;
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index, dync__layout *out)
+DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index,
+                                       dync__layout *out)
 {
     dync__arg d = dync__arg_i(dim_arg);
     int dim;
     if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     int64_t size = in->shape[dim];
-    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0) : !dync__sz_lt(index, size))
-        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld", (long long)index,
-                          dim, (long long)dync__sz_hint(size));
+    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0)
+                              : !dync__sz_lt(index, size))
+        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld",
+                          (long long)index, dim, (long long)dync__sz_hint(size));
     *out = *in;
     if (index < 0) index = dync__sz_add(index, size);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
@@ -942,24 +1004,28 @@ static int64_t dync__slice_edge(int64_t edge, int64_t size)
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. */
-DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start, int64_t end,
-                                      int64_t step, dync__layout *out)
+DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
+                                      int64_t end, int64_t step, dync__layout *out)
 {
     dync__arg d = dync__arg_i(dim_arg);
     int dim;
     if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
-    if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
+    if (step <= 0)
+        return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
     int64_t size = in->shape[dim];
     start = dync__slice_edge(start, size);
     end = dync__slice_edge(end, size);
     *out = *in;
     out->shape[dim] = !dync__sz_lt(start, end) ? 0
-                      : step == 1              ? dync__sz_size(dync__sz_sub(end, start))
-                                               : dync__sz_size(dync__sz_add(dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+                      : step == 1
+                          ? dync__sz_size(dync__sz_sub(end, start))
+                          : dync__sz_size(dync__sz_add(
+                                dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
     out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
     if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
-        out->stride[dim] = dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
+        out->stride[dim] =
+            dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
     return DYNC_OK;
 }
 
@@ -968,17 +1034,23 @@ DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset,
 {
     dync__arg d1 = dync__arg_i(dim1_arg), d2 = dync__arg_i(dim2_arg);
     int a, b;
-    if (in->ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "expected at least 2 dims, got %d", in->ndim);
+    if (in->ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at least 2 dims, got %d", in->ndim);
     DYNC__TRY(dync__infer_dim(&d1, in->ndim, &a));
     DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
-    if (a == b) return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
+    if (a == b)
+        return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
     int64_t rows = in->shape[a], cols = in->shape[b],
-            skip = offset >= 0 ? dync__sz_min(offset, cols) : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
-    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip)) : dync__sz_min(dync__sz_sub(rows, skip), cols),
+            skip = offset >= 0 ? dync__sz_min(offset, cols)
+                               : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip))
+                            : dync__sz_min(dync__sz_sub(rows, skip), cols),
             stride = dync__sz_add(in->stride[a], in->stride[b]);
     *out = *in;
     n = dync__sz_size(n);
-    if (n > 0) out->offset = dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
+    if (n > 0)
+        out->offset =
+            dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
     dync__infer_drop_dim(out, DYNC__MAX(a, b));
     dync__infer_drop_dim(out, DYNC__MIN(a, b));
     out->shape[out->ndim] = DYNC__MAX(n, 0);
@@ -1011,11 +1083,15 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
     int64_t size = t->lay.shape[dim];
     if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
-    if (length < 0) return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld", (long long)length);
+    if (length < 0)
+        return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld",
+                          (long long)length);
     if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
-        return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size "
-                                          "(%lld)",
-                          (long long)dync__sz_hint(call->args[2].as.i), (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
+        return dync__fail(DYNC_ERR_INDEX,
+                          "start (%lld) + length (%lld) exceeds dimension size "
+                          "(%lld)",
+                          (long long)dync__sz_hint(call->args[2].as.i),
+                          (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
     return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
 }
 
@@ -1023,27 +1099,32 @@ DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i, &out->lay);
+    return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                               &out->lay);
 }
 
-DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset,
-                                         int64_t items, dync__layout *out)
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
+                                         int64_t offset, int64_t items, dync__layout *out)
 {
     int64_t numel, last = dync__sz_hint(offset);
     if (size->n != stride->n)
-        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n,
-                          size->n);
+        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)",
+                          stride->n, size->n);
     DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
     DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
     if (offset < 0)
-        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld", (long long)offset);
+        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld",
+                          (long long)offset);
     out->offset = offset;
     for (int i = 0; i < size->n; i++) {
         int64_t step = stride->as.dims[i], reach;
         if (step < 0)
-            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld", (long long)step);
+            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld",
+                              (long long)step);
         out->stride[i] = step;
-        if (numel && (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) || !dync__add_ok(last, reach, &last)))
+        if (numel &&
+            (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) ||
+             !dync__add_ok(last, reach, &last)))
             last = INT64_MAX;
     }
     if (numel && last >= items)
@@ -1059,7 +1140,8 @@ DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *ou
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes);
-    return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items, &out->lay);
+    return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items,
+                               &out->lay);
 }
 
 /* The same from self's first element on. A fake base may stand for more memory than it says. */
@@ -1069,7 +1151,9 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     const dync__arg *size = &call->args[1], *stride = &call->args[2];
     DYNC__TRY(dync__infer_view(call, &t, out));
     bool fake = (t->flags & DYNC__T_FAKE) != 0;
-    int64_t items = fake ? INT64_MAX : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
+    int64_t items = fake ? INT64_MAX
+                         : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) -
+                               t->lay.offset;
     DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
@@ -1091,7 +1175,8 @@ DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 1, &source));
     if (self->dtype != source->dtype)
         return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s",
-                          dync__dtype_info(source->dtype)->name, dync__dtype_info(self->dtype)->name);
+                          dync__dtype_info(source->dtype)->name,
+                          dync__dtype_info(self->dtype)->name);
     out->device = source->device;
     out->lay = source->lay;
     out->alias = 1;
@@ -1114,11 +1199,14 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
         uint64_t errors = dync__error_count();
         DYNC__TRY(call->row->infer(call, out));
         /* a size that is none */
-        if (DYNC__UNLIKELY(dync__error_count() != errors)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
+        if (DYNC__UNLIKELY(dync__error_count() != errors))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ ||
+                     call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
         return mixes ? DYNC_OK : dync__infer_device(call, &device);
     }
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", call->row->name);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default",
+                      call->row->name);
 }
 
 DYNC__FN dync_status dync__op_fake(dync__opcall *call)
@@ -1132,7 +1220,8 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && dync__layout_equal(&base->lay, &info[i].lay)));
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view &&
+                              dync__layout_equal(&base->lay, &info[i].lay)));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
             call->out[i] = base;

@@ -1,8 +1,10 @@
-/* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After expr.c, before lower_nn.c.
+/* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After
+ * expr.c, before lower_nn.c.
  *
- * Each operator becomes unfused kernels (loop/) or kernel calls (kernel/) on the slots of its operands; runtime/ fuses them.
- * Every loop nest here goes through dync__lower_begin and dync__lower_end, every access through a strided operand, so views
- * are index maps and nothing is copied to be read. Loops without iterations are dropped. */
+ * Each operator becomes unfused kernels (loop/) or kernel calls (kernel/) on the slots of its
+ * operands; runtime/ fuses them. Every loop nest here goes through dync__lower_begin and
+ * dync__lower_end, every access through a strided operand, so views are index maps and nothing is
+ * copied to be read. Loops without iterations are dropped. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -16,7 +18,8 @@ DYNC__FN int64_t dync__lower_count(const dync__layout *l)
     return n;
 }
 
-DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, const dync__operand *in, int i)
+DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, const dync__operand *in,
+                                                  int i)
 {
     int at = 0;
     if (i >= call->nargs || call->args[i].kind != DYNC__A_TENSOR) return NULL;
@@ -27,7 +30,8 @@ DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, cons
     return &in[at];
 }
 
-DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims, const int64_t *extent)
+DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims,
+                                const int64_t *extent)
 {
     memset(b, 0, sizeof *b);
     b->k = dync__kernel_new(pb->arena, pb->origin, n_outer, n_dims, extent);
@@ -51,7 +55,8 @@ DYNC__FN int dync__lower_load(dync__lb *b, const dync__operand *x, const int64_t
     return dync__lb_load(b, buf, dync__kernel_access(b->k, x->lay.offset, stride));
 }
 
-DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64_t *stride, int value)
+DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64_t *stride,
+                                int value)
 {
     int buf = dync__kernel_buf(b->k, y->slot, y->dtype, DYNC__BUF_OUT, -1, NULL);
     value = dync__lb_cast(b, value, dync__dtype_info(y->dtype)->compute);
@@ -59,7 +64,8 @@ DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64
     dync__lb_store(b, buf, dync__kernel_access(b->k, y->lay.offset, stride), value);
 }
 
-DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i, int type)
+DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i,
+                                int type)
 {
     static const int64_t still[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__arg *a = &call->args[i];
@@ -86,10 +92,12 @@ static void dync__lower_broadcast(const dync__layout *l, const dync__layout *to,
 {
     int lead = to->ndim - l->ndim;
     for (int d = 0; d < to->ndim; d++)
-        stride[d] = d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
+        stride[d] =
+            d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
 }
 
-DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape, dync__operand *out)
+DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape,
+                                      dync__operand *out)
 {
     memset(out, 0, sizeof *out);
     DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
@@ -98,7 +106,8 @@ DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const i
     return out->slot < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, const dync__operand *dst)
+DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src,
+                                      const dync__operand *dst)
 {
     dync__lb b;
     int64_t from[DYNC_MAX_DIMS];
@@ -125,8 +134,9 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
     return dync__lower_end(pb, &b);
 }
 
-DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dync__operand *operands,
-                                       int n_attr, const int64_t *attr)
+DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
+                                       const dync__operand *operands, int n_attr,
+                                       const int64_t *attr)
 {
     dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -152,8 +162,9 @@ static bool dync__lower_is_mask(int op, int arg)
 /* Bounds may lie outside of what the dtype holds: clamping a uint8 to [-1, 300] changes nothing. */
 static bool dync__lower_is_bound(int op) { return op == DYNC__OP_clamp || op == DYNC__OP_hardtanh; }
 
-/* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors of another float dtype
- * round; numbers and 0-dim tensors keep their precision, as in PyTorch's kernels for reduced floats. */
+/* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors
+ * of another float dtype round; numbers and 0-dim tensors keep their precision, as in PyTorch's
+ * kernels for reduced floats. */
 static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool whole_tensor)
 {
     const dync__dtype_row *row = dync__dtype_info(common);
@@ -163,20 +174,27 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
 }
 
 /* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
-static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
+static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in)
 {
     const dync__operand *y = dync__lower_operand(call, in, 1);
-    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL) : DYNC_OK;
+    if (!y)
+        return dync__arg_number(&call->args[1]) != 0
+                   ? DYNC_OK
+                   : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL)
+                                  : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                           const dync__operand *out)
+DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call,
+                                           const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
-    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder || call->op == DYNC__OP_fmod) && dync__dtype_info(common)->kind != 'f')
+    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder ||
+         call->op == DYNC__OP_fmod) &&
+        dync__dtype_info(common)->kind != 'f')
         DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {
@@ -185,11 +203,14 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
         if (x) {
             dync__lower_broadcast(&x->lay, &out->lay, stride);
             value[i] = dync__lower_load(&b, x, stride);
-            if (dync__lower_is_mask(call->op, i)) value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
-            else value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
+            if (dync__lower_is_mask(call->op, i))
+                value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
+            else
+                value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
         } else if (dync__arg_is_number(&call->args[i])) {
             value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
-            if (!dync__lower_is_bound(call->op)) value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
+            if (!dync__lower_is_bound(call->op))
+                value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
         }
     }
     dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
@@ -205,8 +226,8 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
 
 /* ---- factories ------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
+DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
     (void)pb;
     (void)call;
@@ -236,8 +257,9 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
     int step = dync__lb_op(&b, DYNC__P_mul, index, dync__lower_number(pb, &b, call, 2, type), -1);
-    dync__lower_store(&b, out, out->lay.stride,
-                      dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
+    dync__lower_store(
+        &b, out, out->lay.stride,
+        dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
     return dync__lower_end(pb, &b);
 }
 
@@ -262,15 +284,17 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     dync__lb b;
     dync__layout order;
     int type = out->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    bool normal = call->op == DYNC__OP_randn || call->op == DYNC__OP_randn_like || call->op == DYNC__OP_normal;
+    bool normal = call->op == DYNC__OP_randn || call->op == DYNC__OP_randn_like ||
+                  call->op == DYNC__OP_normal;
     (void)in;
     DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int v =
-        dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)),
-                        type, normal);
+    int v = dync__lb_random(
+        &b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)), type,
+        normal);
     if (call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) {
-        int base = dync__lower_number(pb, &b, call, 1, type), second = dync__lower_number(pb, &b, call, 2, type);
+        int base = dync__lower_number(pb, &b, call, 1, type),
+            second = dync__lower_number(pb, &b, call, 2, type);
         int scale = normal ? second : dync__lb_op(&b, DYNC__P_sub, second, base, -1);
         v = dync__lb_op(&b, DYNC__P_add, dync__lb_op(&b, DYNC__P_mul, v, scale, -1), base, -1);
     }
@@ -281,7 +305,8 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Loops of a reduction over x: kept dims outside in order, reduced dims inside. dim: the dim of x of each loop, -1 none. */
+/* Loops of a reduction over x: kept dims outside in order, reduced dims inside. dim: the dim of x
+ * of each loop, -1 none. */
 typedef struct dync__rows {
     int n_outer, n_dims, dim[DYNC_MAX_DIMS + 1];
     int64_t extent[DYNC_MAX_DIMS + 1], n_rows, row_length;
@@ -296,12 +321,14 @@ static void dync__lower_rows(dync__rows *r, const dync__layout *x, const bool *r
             if (reduced[d] != (inner == 1)) continue;
             r->dim[r->n_dims] = d;
             r->extent[r->n_dims++] = x->shape[d];
-            if (inner) r->row_length *= x->shape[d];
-            else r->n_rows *= x->shape[d];
+            if (inner)
+                r->row_length *= x->shape[d];
+            else
+                r->n_rows *= x->shape[d];
         }
         if (!inner) r->n_outer = r->n_dims;
     }
-    if (r->n_dims == r->n_outer) {                     /* nothing to reduce over: one turn */
+    if (r->n_dims == r->n_outer) { /* nothing to reduce over: one turn */
         r->dim[r->n_dims] = -1;
         r->extent[r->n_dims++] = 1;
     }
@@ -326,18 +353,21 @@ typedef struct dync__reducer {
     dync__rows rows;
     dync__lb b;
     int64_t in[DYNC_MAX_DIMS + 1], out[DYNC_MAX_DIMS + 1];
-    int x;                            /* the element, of the computing type */
+    int x; /* the element, of the computing type */
 } dync__reducer;
 
-static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, const dync__operand *x,
-                                       const dync__operand *y, int type, dync__reducer *r)
+static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *x, const dync__operand *y, int type,
+                                       dync__reducer *r)
 {
     bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_dims(&call->args[call->op == DYNC__OP_norm ? 2 : 1], x->lay.ndim, reduced));
+    DYNC__TRY(
+        dync__infer_dims(&call->args[call->op == DYNC__OP_norm ? 2 : 1], x->lay.ndim, reduced));
     dync__lower_rows(&r->rows, &x->lay, reduced);
     dync__lower_full_strides(&r->rows, &x->lay, r->in);
     if (y) dync__lower_row_strides(&r->rows, &y->lay, r->out);
-    if (!dync__lower_begin(pb, &r->b, r->rows.n_outer, r->rows.n_dims, r->rows.extent)) return DYNC_ERR_MEMORY;
+    if (!dync__lower_begin(pb, &r->b, r->rows.n_outer, r->rows.n_dims, r->rows.extent))
+        return DYNC_ERR_MEMORY;
     r->x = dync__lb_cast(&r->b, dync__lower_load(&r->b, x, r->in), type);
     return DYNC_OK;
 }
@@ -345,8 +375,9 @@ static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, c
 static int dync__lower_wide(int dtype) { return dync__dtype_info(dtype)->compute; }
 
 /* One reduction and its store; of nothing: its neutral element. */
-static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                      const dync__operand *out, int kind, int type, double neutral)
+static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call,
+                                      const dync__operand *in, const dync__operand *out, int kind,
+                                      int type, double neutral)
 {
     dync__reducer r;
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
@@ -354,7 +385,8 @@ static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, co
     int v = dync__lb_reduce(&r.b, kind, r.x);
     r.b.section = 2;
     if (call->op == DYNC__OP_mean)
-        v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length), -1);
+        v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length),
+                        -1);
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
@@ -367,7 +399,8 @@ DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const d
 DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
-    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), (double)NAN);
+    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype),
+                              (double)NAN);
 }
 DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
@@ -386,8 +419,9 @@ DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* Bools have no order in the loop IR: the largest is any, the smallest all. */
-static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out, bool largest)
+static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in, const dync__operand *out,
+                                       bool largest)
 {
     int kind = out->dtype == DYNC_BOOL ? (largest ? DYNC__R_ANY : DYNC__R_ALL)
                : largest               ? DYNC__R_MAX
@@ -405,21 +439,27 @@ DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_extreme(pb, call, in, out, false);
 }
 
-static int dync__lower_orderable(int dtype) { return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype); }
+static int dync__lower_orderable(int dtype)
+{
+    return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype);
+}
 
 DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
-    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype), 0);
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype),
+                              0);
 }
 DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
-    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype), 0);
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype),
+                              0);
 }
 
-static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                               const dync__operand *out, int kind, int arg_kind)
+static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call,
+                                               const dync__operand *in, const dync__operand *out,
+                                               int kind, int arg_kind)
 {
     dync__reducer r;
     DYNC__TRY(dync__lower_reducer(pb, call, in, &out[0], dync__lower_orderable(in->dtype), &r));
@@ -430,13 +470,13 @@ static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall 
     dync__lower_store(&r.b, &out[1], r.out, place);
     return dync__lower_end(pb, &r.b);
 }
-DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
+DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MAX, DYNC__R_ARGMAX);
 }
-DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
+DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
@@ -460,15 +500,17 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
     int gap = dync__lb_op(b, DYNC__P_sub, r.x, mean, -1);
     int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
     b->section = 4;
-    int v = dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, divisor > 0 ? divisor : 0), -1);
+    int v =
+        dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, divisor > 0 ? divisor : 0), -1);
     if (call->op == DYNC__OP_std) v = dync__lb_op(b, DYNC__P_sqrt, v, -1, -1);
     dync__lower_store(b, out, r.out, v);
     return dync__lower_end(pb, b);
 }
 
-/* The largest element is taken out first; where it is infinite, 0 is, so that inf - inf does not arise. */
-DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out)
+/* The largest element is taken out first; where it is infinite, 0 is, so that inf - inf does not
+ * arise. */
+DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in, const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
@@ -477,33 +519,36 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
     dync__lb *b = &r.b;
     int top = dync__lb_reduce(b, DYNC__R_MAX, r.x);
     b->section = 2;
-    int infinite =
-        dync__lb_op(b, DYNC__P_eq, dync__lb_op(b, DYNC__P_abs, top, -1, -1), dync__lb_f(b, type, HUGE_VAL), -1);
+    int infinite = dync__lb_op(b, DYNC__P_eq, dync__lb_op(b, DYNC__P_abs, top, -1, -1),
+                               dync__lb_f(b, type, HUGE_VAL), -1);
     top = dync__lb_op(b, DYNC__P_select, infinite, dync__lb_f(b, type, 0), top);
     b->section = 3;
-    int sum = dync__lb_reduce(b, DYNC__R_SUM, dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, r.x, top, -1)));
+    int sum =
+        dync__lb_reduce(b, DYNC__R_SUM, dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, r.x, top, -1)));
     b->section = 4;
     dync__lower_store(b, out, r.out, dync__lb_op(b, DYNC__P_add, dync__vm_log(b, sum), top, -1));
     return dync__lower_end(pb, b);
 }
 
 /* One element is 0 + x. */
-DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call,
+                                      const dync__operand *in, const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
     dync__lower_full_strides(&r.rows, &out->lay, r.out);
     int v = r.rows.row_length > 1 ? dync__lb_scan(&r.b, r.x)
-            : type != DYNC_I64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
-                                  : r.x;
+            : type != DYNC_I64 ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
+                               : r.x;
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
 
-/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each. */
-DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
+/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each.
+ */
+DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
@@ -527,15 +572,16 @@ DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, con
 }
 
 /* (x - mean) * rstd * weight + bias over the trailing dims; mean and rstd are results too. */
-DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                               const dync__operand *out)
+DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall *call,
+                                               const dync__operand *in, const dync__operand *out)
 {
     dync__rows rows;
     dync__lb lb, *b = &lb;
     bool reduced[DYNC_MAX_DIMS];
     int64_t x_stride[DYNC_MAX_DIMS + 1], full[DYNC_MAX_DIMS + 1], row[DYNC_MAX_DIMS + 1],
         param[DYNC_MAX_DIMS + 1] = {0};
-    const dync__operand *w = dync__lower_operand(call, in, 2), *bias = dync__lower_operand(call, in, 3);
+    const dync__operand *w = dync__lower_operand(call, in, 2),
+                        *bias = dync__lower_operand(call, in, 3);
     int type = dync__lower_wide(out->dtype), lead = in->lay.ndim - call->args[1].n;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) reduced[d] = d >= lead && d < in->lay.ndim;
     dync__lower_rows(&rows, &in->lay, reduced);
@@ -559,9 +605,10 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
     b->section = 4;
     int eps = dync__lower_number(pb, b, call, 4, type);
-    int wide =
-        dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, n), -1), eps, -1);
-    int rstd = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, type, 1), dync__lb_op(b, DYNC__P_sqrt, wide, -1, -1), -1);
+    int wide = dync__lb_op(
+        b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, n), -1), eps, -1);
+    int rstd = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, type, 1),
+                           dync__lb_op(b, DYNC__P_sqrt, wide, -1, -1), -1);
     dync__lower_row_strides(&rows, &out[2].lay, row);
     dync__lower_store(b, &out[2], row, rstd);
     b->section = 5;
@@ -569,7 +616,8 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     for (int i = 0; i < 2; i++) {
         const dync__operand *p = i ? bias : w;
         if (!p) continue;
-        for (int k = rows.n_outer; k < rows.n_dims; k++) param[k] = p->lay.stride[rows.dim[k] - lead];
+        for (int k = rows.n_outer; k < rows.n_dims; k++)
+            param[k] = p->lay.stride[rows.dim[k] - lead];
         y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y,
                         dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
     }
@@ -583,7 +631,8 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
  * temporary elsewhere. So it does where elements of self share places (as_strided): each is
  * computed of what stood there before the call, as the graphs of AOT have it, and not of what other
  * elements have left, in whatever order. */
-static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
+static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in)
 {
     dync__opcall f = *call;
     dync__operand self = in[0], temp;
@@ -591,7 +640,8 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     self.written = true;
-    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++) /* expanded dims take the one value once */
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim;
+         d++) /* expanded dims take the one value once */
         if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
     bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
     if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);
@@ -612,18 +662,23 @@ DYNC__FN bool dync__op_can_lower(int op)
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
 
-DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int n_in,
-                                    const dync__operand *out)
+DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    int n_in, const dync__operand *out)
 {
     const char *outer = pb->origin;
     dync_status status;
     if (!dync__op_can_lower(call->op) || n_in != dync__opcall_tensors(call, NULL, 0))
-        return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name, n_in);
+        return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name,
+                          n_in);
     pb->origin = call->row->name;
-    if (call->row->cls == DYNC__VIEW) status = DYNC_OK;
-    else if (call->row->cls == DYNC__INPLACE) status = dync__lower_inplace(pb, call, in);
-    else if (call->row->lower) status = call->row->lower(pb, call, in, out);
-    else status = dync__lower_pointwise(pb, call, in, out);
+    if (call->row->cls == DYNC__VIEW)
+        status = DYNC_OK;
+    else if (call->row->cls == DYNC__INPLACE)
+        status = dync__lower_inplace(pb, call, in);
+    else if (call->row->lower)
+        status = call->row->lower(pb, call, in, out);
+    else
+        status = dync__lower_pointwise(pb, call, in, out);
     pb->origin = outer;
     return status;
 }

@@ -1,7 +1,9 @@
-/* op/lower_nn.c: operators as kernel calls and as loops with computed addresses. After lower.c, before decompose.c.
+/* op/lower_nn.c: operators as kernel calls and as loops with computed addresses. After lower.c,
+ * before decompose.c.
  *
- * Products, convolutions, pooling, sorting and scattering are calls of kernel/; gathering is a loop whose index is held inside
- * its range, so that wrong indices read a wrong element and never foreign memory; eager reports them (eager.c). */
+ * Products, convolutions, pooling, sorting and scattering are calls of kernel/; gathering is a loop
+ * whose index is held inside its range, so that wrong indices read a wrong element and never
+ * foreign memory; eager reports them (eager.c). */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -33,7 +35,8 @@ static dync__operand dync__lower_written(const dync__operand *x, int rank)
 }
 
 /* x itself, or a row-major temporary with its elements in another dtype. */
-static dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype, dync__operand *out)
+static dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype,
+                                  dync__operand *out)
 {
     *out = *x;
     if (x->dtype == dtype) return DYNC_OK;
@@ -52,7 +55,8 @@ static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
-DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__operand op[3] = {in[0], in[1], *out};
     /* the vector on the right is a column */
@@ -72,7 +76,8 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
 }
 
-DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                   const dync__operand *out)
 {
     dync__operand op[4] = {in[1], in[2], in[0], *out};
     (void)call;
@@ -84,9 +89,11 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
         return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, 0, NULL);
     }
     dync__operand product[3] = {in[1], in[2], {0}}, sum[2];
-    dync__tensor a = {.dtype = out->dtype, .lay = out->lay}, b = {.dtype = out->dtype, .lay = in[0].lay};
+    dync__tensor a = {.dtype = out->dtype, .lay = out->lay},
+                 b = {.dtype = out->dtype, .lay = in[0].lay};
     dync__arg args[2] = {dync__arg_t(&a), dync__arg_t(&b)};
-    dync__opcall add = {.row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
+    dync__opcall add = {
+        .row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
     DYNC__TRY(dync__lower_temp(pb, out->dtype, 2, out->lay.shape, &product[2]));
     product[2].written = true;
     DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, 0, NULL));
@@ -114,7 +121,8 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     attr[7] = 0;
 }
 
-DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
+                                         const dync__operand *in, const dync__operand *out)
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
@@ -122,7 +130,9 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_conv_attr(call, 3, attr);
-    if (pb->winograd) attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6], pb->winograd);
+    if (pb->winograd)
+        attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6],
+                                      pb->winograd);
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
@@ -130,15 +140,18 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */
-static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g, const dync__operand *out)
+static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
+                                           const dync__operand *out)
 {
     static const int64_t dims[3] = {0, 2, 3};
     dync__arg args[3] = {dync__arg_none(), dync__arg_dims(3, dims), dync__arg_b(false)};
-    dync__opcall sum = {.row = dync__op_info(DYNC__OP_sum), .op = DYNC__OP_sum, .nargs = 3, .args = args};
+    dync__opcall sum = {
+        .row = dync__op_info(DYNC__OP_sum), .op = DYNC__OP_sum, .nargs = 3, .args = args};
     return dync__l_sum(pb, &sum, g, out);
 }
 
-DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
+                                                  const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
     int64_t attr[8];
@@ -156,10 +169,12 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
+                                        const dync__operand *in, const dync__operand *out)
 {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4), dync__lower_written(&out[1], 4)};
+    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
+                           dync__lower_written(&out[1], 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_pair(&call->args[1], NULL, attr);
@@ -170,9 +185,11 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
+                                                 const dync__operand *in, const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4), dync__lower_written(out, 4)};
+    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4),
+                           dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
@@ -181,9 +198,12 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
-static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int kernel, dync__operand *op, int n, int mask)
+static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
+                                         const dync__operand *in, int kernel, dync__operand *op,
+                                         int n, int mask)
 {
-    const dync__operand *m = dync__lower_operand(call, in, mask), *q = &op[kernel == DYNC__K_attention ? 0 : 1];
+    const dync__operand *m = dync__lower_operand(call, in, mask),
+                        *q = &op[kernel == DYNC__K_attention ? 0 : 1];
     int64_t attr[4] = {call->args[mask + 1].as.i, pb->fast_math, -1, 0};
     double scale = dync__arg_number(&call->args[mask + 2]);
     memcpy(&attr[3], &scale, sizeof scale);
@@ -197,18 +217,21 @@ static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, kernel, n, op, 4, attr);
 }
 
-DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call,
+                                             const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[6] = {in[0], in[1], in[2], out[0], out[1]};
     op[3].written = op[4].written = true;
     if (dync__lower_empty(&out[1])) return DYNC_OK;
     if (!dync__lower_empty(out) && !dync__lower_empty(&in[0]) && !dync__lower_empty(&in[1]))
         return dync__lower_attention(pb, call, in, DYNC__K_attention, op, 5, 3);
-    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));           /* no keys, or nothing in them */
+    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out)); /* no keys, or nothing in them */
     return dync__lower_fill(pb, call, -1, -HUGE_VAL, &out[1]);
 }
 
-DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__opcall *call,
+                                                      const dync__operand *in,
+                                                      const dync__operand *out)
 {
     dync__operand op[10];
     bool empty = false;
@@ -225,7 +248,11 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
+typedef struct dync__lower_rnn {
+    dync__operand op[DYNC__KCALL_OPERANDS];
+    int64_t attr[2 + DYNC__RNN_ROLES];
+    int n;
+} dync__lower_rnn;
 
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written)
 {
@@ -235,7 +262,8 @@ static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operan
     l->op[l->n++].written = written;
 }
 
-static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call, int gates)
+static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call,
+                                  int gates)
 {
     memset(l->attr, -1, sizeof l->attr);
     l->n = 0;
@@ -243,7 +271,8 @@ static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const 
     l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
 }
 
-static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x, dync__operand *dense)
+static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
+                                         dync__operand *dense)
 {
     if (dync__layout_is_contiguous(&(*x)->lay)) return DYNC_OK;
     DYNC__TRY(dync__lower_temp(pb, (*x)->dtype, (*x)->lay.ndim, (*x)->lay.shape, dense));
@@ -252,7 +281,8 @@ static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x, 
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in, const dync__operand *out)
 {
     static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
     dync__lower_rnn l;
@@ -269,10 +299,12 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, c
     return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
 }
 
-DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call,
+                                                const dync__operand *in, const dync__operand *out)
 {
-    static const uint8_t from[8] = {DYNC__RNN_GOUT, DYNC__RNN_GC, DYNC__RNN_W, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CELLS,
-                                    DYNC__RNN_GATES};
+    static const uint8_t from[8] = {DYNC__RNN_GOUT,  DYNC__RNN_GC,   DYNC__RNN_W,
+                                    DYNC__RNN_H0,    DYNC__RNN_C0,   DYNC__RNN_OUT,
+                                    DYNC__RNN_CELLS, DYNC__RNN_GATES};
     static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
     dync__lower_rnn l;
     dync__operand dense[2];
@@ -300,7 +332,8 @@ static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *a
     attr[8] = 0;
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call,
+                                        const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -309,7 +342,8 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
+                                                 const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -322,7 +356,8 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
 /* ---- scans, sorting, scattering -------------------------------------------------------------- */
 
 /* A loop nest, or (elsewhere than on the CPU) a call. */
-DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -334,22 +369,28 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
 
-DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)};
+    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
+                           dync__lower_written(&out[1], 1)};
     int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
 }
 
 /* Elsewhere than on the CPU all is sorted first. */
-DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
-    dync__operand x = dync__lower_lifted(in, 1), op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)}, whole[3] = {x};
+    dync__operand x = dync__lower_lifted(in, 1),
+                  op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)},
+                  whole[3] = {x};
     int64_t attr[3] = {dync__lower_axis(&call->args[2], in->lay.ndim), call->args[3].as.i != 0, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
-    for (int i = 1; i < 3; i++) DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
+    for (int i = 1; i < 3; i++)
+        DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
     DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
     for (int i = 1; i < 3; i++) {
@@ -360,7 +401,9 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
 }
 
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
-static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kernel)
+static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
+                                         const dync__operand *in, const dync__operand *out,
+                                         int kernel)
 {
     dync__operand index, source, op[4];
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -380,10 +423,11 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
 
-#define DYNC__LOWER_SCATTERED(name)                                                                                                        \
-    DYNC__FN dync_status dync__l_##name(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)         \
-    {                                                                                                                                      \
-        return dync__lower_scattered(pb, call, in, out, DYNC__K_##name);                                                                   \
+#define DYNC__LOWER_SCATTERED(name)                                                        \
+    DYNC__FN dync_status dync__l_##name(dync__pb *pb, const dync__opcall *call,            \
+                                        const dync__operand *in, const dync__operand *out) \
+    {                                                                                      \
+        return dync__lower_scattered(pb, call, in, out, DYNC__K_##name);                   \
     }
 DYNC__LOWER_SCATTERED(scatter)
 DYNC__LOWER_SCATTERED(scatter_add)
@@ -397,31 +441,37 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
     dync__operand op = dync__lower_lifted(index, 1);
     for (int d = 0; d < op.lay.ndim; d++)
         if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size) : DYNC_OK;
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size)
+                                  : DYNC_OK;
 }
 
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
-static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table, const int64_t *table_stride, int index, int64_t size,
+static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
+                                      const int64_t *table_stride, int index, int64_t size,
                                       int64_t stride, const dync__operand *out)
 {
-    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of "
-                                                                                "range: the "
-                                                                                "indexed dim is "
-                                                                                "empty");
+    if (size == 0 && !dync__lower_empty(out))
+        return dync__fail(DYNC_ERR_INDEX, "index out of "
+                                          "range: the "
+                                          "indexed dim is "
+                                          "empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
     int away = dync__lb_op(b, DYNC__P_mul, index, dync__lb_i(b, DYNC_I64, stride), -1);
     int buf = dync__kernel_buf(b->k, table->slot, table->dtype, DYNC__BUF_IN, -1, NULL);
-    int value = dync__lb_loadx(b, buf, dync__kernel_access(b->k, table->lay.offset, table_stride), away);
+    int value =
+        dync__lb_loadx(b, buf, dync__kernel_access(b->k, table->lay.offset, table_stride), away);
     dync__lower_store(b, out, out->lay.stride, value);
     return dync__lower_end(pb, b);
 }
 
-DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__lb b;
-    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1), y = dync__lower_lifted(out, 1);
+    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1),
+                  y = dync__lower_lifted(out, 1);
     int dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     int64_t other[DYNC_MAX_DIMS];
     memcpy(other, x.lay.stride, sizeof other);
@@ -429,10 +479,12 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride), x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
+                              x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call,
+                                          const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     dync__operand x = dync__lower_lifted(&in[0], 1), y = dync__lower_lifted(out, 1);
@@ -444,10 +496,12 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along),
+                              x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     const dync__layout *w = &in[0].lay;
@@ -459,12 +513,14 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], w->shape[0]));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
+    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which),
+                              w->shape[0], w->stride[0], out);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     int last = out->lay.ndim - 1;
@@ -481,31 +537,37 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, con
 }
 
 /* Keeps elements whose column - row is at most (tril) or at least (triu) the diagonal. */
-static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                        const dync__operand *out, bool lower)
+static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call,
+                                        const dync__operand *in, const dync__operand *out,
+                                        bool lower)
 {
     dync__lb b;
     int64_t gap[DYNC_MAX_DIMS] = {0};
     gap[out->lay.ndim - 1] = 1;
     gap[out->lay.ndim - 2] = -1;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)), diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
+    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)),
+        diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
     int keep = dync__lb_op(&b, DYNC__P_le, lower ? at : diagonal, lower ? diagonal : at, -1);
     int x = dync__lower_load(&b, in, in->lay.stride), type = dync__lb_type(&b, x);
-    int zero = type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
+    int zero = type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0)
+                                                    : dync__lb_i(&b, type, 0);
     dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_select, keep, x, zero));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, false);
 }
 
-DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     dync__operand x = *in;
     bool flipped[DYNC_MAX_DIMS] = {false};
@@ -519,7 +581,8 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_copy(pb, &x, out);
 }
 
-DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     dync__operand part = *out;
     int dim = dync__lower_axis(&call->args[1], out->lay.ndim);
@@ -533,7 +596,8 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* self copied, then src into the strided part. */
-DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call,
+                                                const dync__operand *in, const dync__operand *out)
 {
     dync__operand part = *out;
     part.lay.ndim = call->args[2].n;
@@ -547,15 +611,18 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
 }
 
 /* Zeros, and the gradient in the view of them. */
-DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call,
+                                           const dync__operand *in, const dync__operand *out)
 {
     dync__operand view = *out;
     const dync__arg *a = call->args;
     if (call->op == DYNC__OP_select_backward)
         DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view.lay));
     else if (call->op == DYNC__OP_slice_backward)
-        DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view.lay));
-    else DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view.lay));
+        DYNC__TRY(
+            dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view.lay));
+    else
+        DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view.lay));
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);
 }

@@ -1,56 +1,141 @@
-/* op/op.h: operators: the table's types, inference, lowering, dispatch. After runtime/, before autograd/.
+/* op/op.h: operators: the table's types, inference, lowering, dispatch. After runtime/, before
+ * autograd/.
  *
  * Every operator call, whoever makes it, passes dync__dispatch: a stack of handlers per thread.
- *   capture's tracer (records a node)  >  the tape (autograd/)  >  the bottom: eager (runs a cached one-operator plan),
- *   or another tracer in its place (AOT, make_graph).
- * A handler calls what is below by self->below. Composite operators without a lowering are expanded by their decompose function,
- * which calls operators again from the top of the stack. */
+ *   capture's tracer (records a node)  >  the tape (autograd/)  >  the bottom: eager (runs a cached
+ * one-operator plan), or another tracer in its place (AOT, make_graph). A handler calls what is
+ * below by self->below. Composite operators without a lowering are expanded by their decompose
+ * function, which calls operators again from the top of the stack. */
 #ifndef DYNC__OP_H
 #define DYNC__OP_H
 #include "../runtime/runtime.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */
-typedef enum { DYNC__A_NONE, DYNC__A_TENSOR, DYNC__A_INT, DYNC__A_FLOAT, DYNC__A_BOOL, DYNC__A_DIMS, DYNC__A_DTYPE, DYNC__A_DEVICE,
-    DYNC__A_STR, DYNC__A_LIST /* of args: tensor lists, nested values in graph outputs */,
-    DYNC__A_HANDLE /* as it comes from an entry point: opened by dync__op_call */, DYNC__A_NODE /* in graphs, instead of a tensor */,
-    DYNC__A_PTR } dync__arg_kind;
+typedef enum {
+    DYNC__A_NONE,
+    DYNC__A_TENSOR,
+    DYNC__A_INT,
+    DYNC__A_FLOAT,
+    DYNC__A_BOOL,
+    DYNC__A_DIMS,
+    DYNC__A_DTYPE,
+    DYNC__A_DEVICE,
+    DYNC__A_STR,
+    DYNC__A_LIST /* of args: tensor lists, nested values in graph outputs */,
+    DYNC__A_HANDLE /* as it comes from an entry point: opened by dync__op_call */,
+    DYNC__A_NODE /* in graphs, instead of a tensor */,
+    DYNC__A_PTR
+} dync__arg_kind;
 typedef struct dync__arg {
     uint8_t kind;
-    int n;                           /* DIMS, LIST: how many; NODE: 0 */
-    union { dync__tensor *t; dync_tensor *h; int64_t i; double f; bool b; const int64_t *dims; const char *s; struct dync__arg *list;
-            struct dync__node *node; void *p; } as;
+    int n; /* DIMS, LIST: how many; NODE: 0 */
+    union {
+        dync__tensor *t;
+        dync_tensor *h;
+        int64_t i;
+        double f;
+        bool b;
+        const int64_t *dims;
+        const char *s;
+        struct dync__arg *list;
+        struct dync__node *node;
+        void *p;
+    } as;
 } dync__arg;
-DYNC__INLINE dync__arg dync__arg_none(void) { dync__arg a = {0}; return a; }
-DYNC__INLINE dync__arg dync__arg_t(dync__tensor *t) { dync__arg a = {0}; a.kind = t ? DYNC__A_TENSOR : DYNC__A_NONE; a.as.t = t; return a; }
-DYNC__INLINE dync__arg dync__arg_h(dync_tensor *h) { dync__arg a = {0}; a.kind = DYNC__A_HANDLE; a.as.h = h; return a; }
-DYNC__INLINE dync__arg dync__arg_i(int64_t i) { dync__arg a = {0}; a.kind = DYNC__A_INT; a.as.i = i; return a; }
-DYNC__INLINE dync__arg dync__arg_f(double f) { dync__arg a = {0}; a.kind = DYNC__A_FLOAT; a.as.f = f; return a; }
-DYNC__INLINE dync__arg dync__arg_b(bool b) { dync__arg a = {0}; a.kind = DYNC__A_BOOL; a.as.i = b; return a; }
-DYNC__INLINE dync__arg dync__arg_dtype(int dt) { dync__arg a = {0}; a.kind = DYNC__A_DTYPE; a.as.i = dt; return a; }
-DYNC__INLINE dync__arg dync__arg_device(int dev) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = dev; return a; }
-DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = DYNC__A_STR; a.as.s = s; return a; }
-DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d) { dync__arg a = {0}; a.kind = DYNC__A_DIMS; a.n = n; a.as.dims = d; return a; }
+DYNC__INLINE dync__arg dync__arg_none(void)
+{
+    dync__arg a = {0};
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_t(dync__tensor *t)
+{
+    dync__arg a = {0};
+    a.kind = t ? DYNC__A_TENSOR : DYNC__A_NONE;
+    a.as.t = t;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_h(dync_tensor *h)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_HANDLE;
+    a.as.h = h;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_i(int64_t i)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_INT;
+    a.as.i = i;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_f(double f)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_FLOAT;
+    a.as.f = f;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_b(bool b)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_BOOL;
+    a.as.i = b;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_dtype(int dt)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_DTYPE;
+    a.as.i = dt;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_device(int dev)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_DEVICE;
+    a.as.i = dev;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_s(const char *s)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_STR;
+    a.as.s = s;
+    return a;
+}
+DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d)
+{
+    dync__arg a = {0};
+    a.kind = DYNC__A_DIMS;
+    a.n = n;
+    a.as.dims = d;
+    return a;
+}
 /* tensor, int, float, bool, str, none; a list: LIST with n -1 and as.p the dync_list, which
  * dync__op_call opens; symbolic numbers: PTR */
 DYNC__FN dync__arg dync__arg_value(dync_value v);
-DYNC__INLINE bool dync__arg_is_number(const dync__arg *a) { return a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_BOOL; }
+DYNC__INLINE bool dync__arg_is_number(const dync__arg *a)
+{
+    return a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_BOOL;
+}
 DYNC__FN double dync__arg_number(const dync__arg *);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
-/* of selu: expr.c and its gradient (Klambauer, Unterthiner, Mayr & Hochreiter 2017, arXiv:1706.02515) */
+/* of selu: expr.c and its gradient (Klambauer, Unterthiner, Mayr & Hochreiter 2017,
+ * arXiv:1706.02515) */
 #define DYNC__SELU_ALPHA 1.6732632423543772848170429916717
 #define DYNC__SELU_SCALE 1.0507009873554804934193349852946
-typedef struct dync__info {           /* what an output will be */
+typedef struct dync__info { /* what an output will be */
     int dtype, device;
     dync__layout lay;
-    int alias;                        /* argument whose storage it shares (views, in-place), -1 fresh */
-    bool view;                        /* of a composite: a tensor of its own, though it may look as the argument does */
+    int alias; /* argument whose storage it shares (views, in-place), -1 fresh */
+    bool view; /* of a composite: a tensor of its own, though it may look as the argument does */
 } dync__info;
 typedef struct dync__opcall {
     const struct dync__op_row *row;
     int op, nargs;
-    dync__arg *args;                  /* tensors opened; borrowed */
+    dync__arg *args; /* tensors opened; borrowed */
     int nout;
     dync__tensor *out[DYNC__MAX_OUT]; /* set by the handler that answers: owned references */
     dync_loc at;
@@ -58,53 +143,68 @@ typedef struct dync__opcall {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 typedef enum {
-    DYNC__POINTWISE,  /* one loop over the broadcast shape: expr */
-    DYNC__REDUCE,     /* expr maps, then a reduction over dims, then post */
+    DYNC__POINTWISE, /* one loop over the broadcast shape: expr */
+    DYNC__REDUCE,    /* expr maps, then a reduction over dims, then post */
     /* shares its first argument's storage: infer gives the layout, nothing runs */
     DYNC__VIEW,
-    DYNC__FACTORY,    /* no tensor arguments */
-    DYNC__KERNEL,     /* own lowering to kernel calls or special loops */
-    DYNC__COMPOSITE,  /* decompose only */
+    DYNC__FACTORY,   /* no tensor arguments */
+    DYNC__KERNEL,    /* own lowering to kernel calls or special loops */
+    DYNC__COMPOSITE, /* decompose only */
     /* writes its first argument and returns it; inplace_of names the functional row */
     DYNC__INPLACE,
-    DYNC__EFFECT      /* recorded and replayed for its effect (set_grad_enabled, manual_seed) */
+    DYNC__EFFECT /* recorded and replayed for its effect (set_grad_enabled, manual_seed) */
 } dync__op_class;
-/* ops.def.h: X(name, class, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc). Each layer expands the
- * columns it owns (op/table.c makes dync__op_row, autograd/grads.c the gradient table), so no layer names one above it. `none` in
- * a function column is NULL. Functions: infer dync__i_*, expr dync__e_*, lower dync__l_*, grad dync__g_*, decompose dync__d_*. */
+/* ops.def.h: X(name, class, schema, nout, infer, expr, lower, grad, decompose, fx, flags,
+ * inplace_of, doc). Each layer expands the columns it owns (op/table.c makes dync__op_row,
+ * autograd/grads.c the gradient table), so no layer names one above it. `none` in a function column
+ * is NULL. Functions: infer dync__i_*, expr dync__e_*, lower dync__l_*, grad dync__g_*, decompose
+ * dync__d_*. */
 typedef struct dync__op_row {
-    const char *name;                 /* PyTorch's */
+    const char *name; /* PyTorch's */
     /* "(Value self, Value other)"; types: Tensor Tensor? Value Value? int int64 float bool Dims
      * Dtype Tensor[] str; "-> Tensor" is implied, "-> (Tensor, Tensor)" where several */
     const char *schema;
     dync__op_class cls;
     int nout;
-    int inplace_of;                   /* row, or -1 */
+    int inplace_of; /* row, or -1 */
     /* shapes, dtypes, strides; every error message about arguments comes from here */
     dync_status (*infer)(const dync__opcall *, dync__info *out);
     /* POINTWISE: in[i] is argument i: a loaded tensor or a number, cast to the computing dtype
      * (masks to BOOL), -1 for others; gives the value (before rounding to the output dtype) */
     int (*expr)(dync__lb *, const dync__opcall *, const int *in);
     /* NULL: the class's own */
-    dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out);
+    dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in,
+                         const dync__operand *out);
     /* sets out[] by calling operators */
     dync_status (*decompose)(dync__opcall *);
-    const char *fx;                   /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    const char *fx; /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
     uint32_t flags;
-    const char *doc;                  /* one line; becomes the public comment */
+    const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
-enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_RANDOM = 2, DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
-       DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
-       DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
-       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
-       DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its inference believes no caller */ };
-#include "ops.def.h"                  /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
+enum {
+    DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */,
+    DYNC__OP_RANDOM = 2,
+    DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
+    DYNC__OP_BOOL_OUT = 8 /* comparisons */,
+    DYNC__OP_CHEAP = 16 /* worth recomputing */,
+    DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
+    DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */,
+    DYNC__OP_PRIVATE = 128 /* no public function */,
+    DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running
+                             statistics; never dropped, moved or shared */
+    ,
+    DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
+    DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its
+                            inference believes no caller */
+};
+#include "ops.def.h" /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 DYNC__FN const dync__op_row *dync__op_info(int op);
-DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */
-/* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to dync__op_info and dync__op_find. */
-DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user);
-DYNC__FN const dync__op_row *dync__custom_info(int op);                /* NULL: none */
+DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
+/* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to
+ * dync__op_info and dync__op_find. */
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
+                                      dync_function meta, void *user);
+DYNC__FN const dync__op_row *dync__custom_info(int op); /* NULL: none */
 /* the second argument of trace_wrapped; -1: no memory */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 
@@ -113,25 +213,29 @@ typedef struct dync__handler {
     dync_status (*call)(struct dync__handler *self, dync__opcall *);
     struct dync__handler *below;
     void *state;
-    /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
-    dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
+    /* May be NULL. Asked first, with handles as they came: the result of a call that it knows;
+     * NULL: the call takes the long way. */
+    dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args,
+                          const dync_loc *at);
     /* Of one at the bottom: what reads are while it records; NULL: plain ones. */
     const struct dync__read_intercept *reads;
 } dync__handler;
 /* on top of this thread's stack */
 DYNC__FN void dync__handler_push(dync__handler *);
-DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
-/* Takes the whole stack away (returns the old top) and puts it back: for code that must run really, e.g. inside a trace. */
+DYNC__FN void dync__handler_pop(dync__handler *); /* it must be the top */
+/* Takes the whole stack away (returns the old top) and puts it back: for code that must run really,
+ * e.g. inside a trace. */
 DYNC__FN dync__handler *dync__handler_swap(dync__handler *top);
-/* The bottom: eager, or a tracer put in its place (AOT, make_graph), which the tape then sits on. Returns the one before; NULL is eager. */
+/* The bottom: eager, or a tracer put in its place (AOT, make_graph), which the tape then sits on.
+ * Returns the one before; NULL is eager. */
 DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom);
-DYNC__FN dync_status dync__dispatch(dync__opcall *);                   /* from the top */
+DYNC__FN dync_status dync__dispatch(dync__opcall *); /* from the top */
 /* the bottom in force: no tape, no capture. The tape runs its operator through this */
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);
 /* the handler under self, or the bottom */
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
-/* The tape installs itself here: called instead of the bottom when no handler is (left) on the stack.
- * Defined, with its value, in autograd/tape.c. */
+/* The tape installs itself here: called instead of the bottom when no handler is (left) on the
+ * stack. Defined, with its value, in autograd/tape.c. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__tape_hook)(dync__opcall *);
 #else
@@ -145,47 +249,57 @@ DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
 
 /* ---- inference and lowering ------------------------------------------------------------------ */
-DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);          /* the row's */
+DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* the row's */
 /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 DYNC__FN dync_status dync__op_fake(dync__opcall *);
-/* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists flattened), out: per output.
- * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
+/* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists
+ * flattened), out: per output. Views append nothing. Composites are not lowered
+ * (DYNC_ERR_INTERNAL): expand them first. */
 /* Its decomposition; what fails inside may name it (dync__tls.within). */
 DYNC__FN dync_status dync__op_decompose(dync__opcall *);
-DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
+DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in,
+                                    int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
 /* In-place operators: the error where an operand shares a part of what is written (eager.c). */
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
-/* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
+/* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is
+ * dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 /* None of its floats is a lost token (tensor/sym.h). */
 DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);
-/* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
+/* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond
+ * cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 /* what dync__opaque_begin began */
-typedef struct dync__opaque { void (*end)(void *tracer); void *tracer; } dync__opaque;
-/* What the C program learns from a tensor's data, asked first when a function is being traced or the tensor is fake. capture/ installs it.
- * A function that returns true has handled the call and left the answer; one that is NULL or returns false leaves it to the plain read. */
+typedef struct dync__opaque {
+    void (*end)(void *tracer);
+    void *tracer;
+} dync__opaque;
+/* What the C program learns from a tensor's data, asked first when a function is being traced or
+ * the tensor is fake. capture/ installs it. A function that returns true has handled the call and
+ * left the answer; one that is NULL or returns false leaves it to the plain read. */
 typedef struct dync__read_intercept {
     bool (*item)(const dync_tensor *, double *result);
-    bool (*truth)(const dync_tensor *, bool *result);                         /* dync_bool */
+    bool (*truth)(const dync_tensor *, bool *result); /* dync_bool */
     bool (*data)(const dync_tensor *, void **result);
     bool (*print)(const dync_tensor *);
     bool (*str)(const dync_tensor *, char **result);
     bool (*equal)(const dync_tensor *, const dync_tensor *, bool *result);
-    bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol, bool *result);
+    bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol,
+                     bool *result);
     /* dync_from; borrow: dync_wrap */
     bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);
-    bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
+    bool (*constant)(const dync_make_from *, dync_tensor **result); /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
 /* Of the handler at the bottom, or NULL. */
 DYNC__FN const dync__read_intercept *dync__bottom_reads(void);
 DYNC__FN dync_status dync__fail_no_data(void); /* a tensor that stands for others is read */
-/* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
- * real ones, and tracing rests until the end. false: refused (recorded). */
+/* Around what works on real data in no graph: files, single nodes of autograd. In a traced function
+ * the graph is cut, `values` become the real ones, and tracing rests until the end. false: refused
+ * (recorded). */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);
 DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
 {

@@ -1,10 +1,13 @@
-/* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the columns.
+/* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the
+ * columns.
  *
- * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text with {i} is a pattern whose
- * holes are the arguments by number: "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
+ * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text
+ * with {i} is a pattern whose holes are the arguments by number:
+ * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
  * {#}: nothing for the graph's first node of the operator, _1 for the second.
- * grad none and decompose given: the gradient is that of the decomposition. Both none: not differentiable.
- * A class with a loop form (POINTWISE) and a decomposition runs the loop; the decomposition is for gradients and for AOT. */
+ * grad none and decompose given: the gradient is that of the decomposition. Both none: not
+ * differentiable. A class with a loop form (POINTWISE) and a decomposition runs the loop; the
+ * decomposition is for gradients and for AOT. */
 #ifndef DYNC__OPS_DEF_H
 #define DYNC__OPS_DEF_H
 #define dync__none NULL
@@ -247,7 +250,8 @@
       "writes zero everywhere")
 /* clang-format on */
 
-/* What has no operand, or only one whose form it takes. The private ones are reached by the option structs of api/tensor.h. */
+/* What has no operand, or only one whose form it takes. The private ones are reached by the option
+ * structs of api/tensor.h. */
 /* clang-format off */
 #define DYNC__OPS_FACTORY(X)                                                                                         \
     X(arange,     FACTORY, "(Value start, Value end, Value step, Dtype dtype, Device device)", 1, i_arange, none,    \
@@ -650,7 +654,8 @@
       0, -1, "view in the shape of other")
 /* clang-format on */
 
-/* select_backward, slice_backward, diagonal_backward: grad in a tensor of zeros of the size that the view was taken of. */
+/* select_backward, slice_backward, diagonal_backward: grad in a tensor of zeros of the size that
+ * the view was taken of. */
 /* clang-format off */
 #define DYNC__OPS_MOVE(X)                                                                                             \
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none,           \

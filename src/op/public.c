@@ -1,13 +1,18 @@
-/* op/public.c: public functions that are no rows of the table: makers with options, reads, splitting. After eager.c.
+/* op/public.c: public functions that are no rows of the table: makers with options, reads,
+ * splitting. After eager.c.
  *
- * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first when a function is being traced
- * or the tensor is fake; what it leaves runs on real data, and a fake tensor without data is DYNC_ERR_DATA_PTR. */
+ * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first
+ * when a function is being traced or the tensor is fake; what it leaves runs on real data, and a
+ * fake tensor without data is DYNC_ERR_DATA_PTR. */
 #include "../dync.in.h"
 #include "rows.h"
 
 /* ---- the operator named in messages ---------------------------------------------------------- */
 
-typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
+typedef struct dync__public_frame {
+    const char *op;
+    dync_loc at;
+} dync__public_frame;
 
 static dync__public_frame dync__public_begin(const char *op, dync_loc at)
 {
@@ -23,12 +28,16 @@ static void dync__public_end(const dync__public_frame *f)
     dync__tls.at = f->at;
 }
 
-static dync_loc dync__public_at(const dync_loc *given) { return given->file ? *given : dync__tls.at; }
+static dync_loc dync__public_at(const dync_loc *given)
+{
+    return given->file ? *given : dync__tls.at;
+}
 
 /* ---- makers ---------------------------------------------------------------------------------- */
 
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
-static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name, dync_loc at)
+static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name,
+                                        dync_loc at)
 {
     dync__tensor *t = h ? dync__peek(h) : NULL;
     if (!t) return NULL;
@@ -47,18 +56,35 @@ static dync_tensor *dync__public_make(int op, const dync_make *o)
     return dync__public_finish(dync__op_call(op, 3, args, at), o->requires_grad, o->name, at);
 }
 
-DYNC_API dync_tensor *dync_empty_opt(dync_make options) { return dync__public_make(DYNC__OP_empty, &options); }
-DYNC_API dync_tensor *dync_zeros_opt(dync_make options) { return dync__public_make(DYNC__OP_zeros, &options); }
-DYNC_API dync_tensor *dync_ones_opt(dync_make options) { return dync__public_make(DYNC__OP_ones, &options); }
-DYNC_API dync_tensor *dync_rand_opt(dync_make options) { return dync__public_make(DYNC__OP_rand, &options); }
-DYNC_API dync_tensor *dync_randn_opt(dync_make options) { return dync__public_make(DYNC__OP_randn, &options); }
+DYNC_API dync_tensor *dync_empty_opt(dync_make options)
+{
+    return dync__public_make(DYNC__OP_empty, &options);
+}
+DYNC_API dync_tensor *dync_zeros_opt(dync_make options)
+{
+    return dync__public_make(DYNC__OP_zeros, &options);
+}
+DYNC_API dync_tensor *dync_ones_opt(dync_make options)
+{
+    return dync__public_make(DYNC__OP_ones, &options);
+}
+DYNC_API dync_tensor *dync_rand_opt(dync_make options)
+{
+    return dync__public_make(DYNC__OP_rand, &options);
+}
+DYNC_API dync_tensor *dync_randn_opt(dync_make options)
+{
+    return dync__public_make(DYNC__OP_randn, &options);
+}
 
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 {
     dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
-                         dync__arg_dtype((int)options.dtype), dync__arg_device((int)options.device)};
+                         dync__arg_dtype((int)options.dtype),
+                         dync__arg_device((int)options.device)};
     dync_loc at = dync__public_at(&options.at_);
-    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), options.requires_grad, options.name, at);
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), options.requires_grad,
+                               options.name, at);
 }
 
 DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
@@ -93,17 +119,29 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
     if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
-    if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
+    if (!o->data && bytes)
+        return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
     if (o->size_ && o->size_ < bytes)
-        return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, %lld elements of %s, got an array of %zu bytes", bytes, (long long)dync__lower_count(&lay),
-                          dync__dtype_info((int)o->dtype)->name, o->size_), NULL;
-    if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
+        return dync__fail(
+                   DYNC_ERR_VALUE,
+                   "data: expected %zu bytes, %lld elements of %s, got an array of %zu bytes",
+                   bytes, (long long)dync__lower_count(&lay), dync__dtype_info((int)o->dtype)->name,
+                   o->size_),
+               NULL;
+    if (o->device != DYNC_CPU && borrow)
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "expected memory of the CPU to borrow: copy it with dync_from"),
+               NULL;
     if (borrow) {
-        union { const void *in; void *out; } data = {o->data};
+        union {
+            const void *in;
+            void *out;
+        } data = {o->data};
         storage = dync__storage_borrow(DYNC_CPU, data.out, bytes);
     } else {
         storage = dync__storage_new((int)o->device, bytes);
-        if (storage && dync__device_copy((int)o->device, storage->data, DYNC_CPU, o->data, bytes) != DYNC_OK) {
+        if (storage &&
+            dync__device_copy((int)o->device, storage->data, DYNC_CPU, o->data, bytes) != DYNC_OK) {
             dync__storage_unref(storage);
             storage = NULL;
         }
@@ -111,10 +149,12 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
 
-DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
+DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o,
+                                                       bool borrow)
 {
     dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
-    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name, dync__tls.at);
+    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad,
+                                         o->name, dync__tls.at);
     dync__public_end(&f);
     return h;
 }
@@ -143,7 +183,7 @@ DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
     return dync__public_from_named("constant", &options, false);
 }
 
-DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h)
+DYNC_API dync_tensor *(dync_parameter)(dync_tensor * h)
 {
     dync__public_frame f = dync__public_begin("parameter", dync__tls.at);
     dync__tensor *t = dync__open(h);
@@ -151,7 +191,8 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h)
     if (t && !dync_is_leaf(h))
         dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it "
                                       "first");
-    else if (t && dync__infer_floating(t) == DYNC_OK && (result = dync_requires_grad_(h, true)) != NULL)
+    else if (t && dync__infer_floating(t) == DYNC_OK &&
+             (result = dync_requires_grad_(h, true)) != NULL)
         t->flags |= DYNC__T_PARAMETER;
     dync__public_end(&f);
     return result;
@@ -163,20 +204,20 @@ DYNC__RARE DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
     return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
 
-DYNC_API dync_tensor *(dync_set_)(dync_tensor *self, dync_tensor *other)
+DYNC_API dync_tensor *(dync_set_)(dync_tensor * self, dync_tensor *other)
 {
     dync__arg args[2] = {dync__arg_h(self), dync__arg_h(other)};
     return dync__op_call(DYNC__OP_set_, 2, args, dync__tls.at);
 }
 
-DYNC_API dync_tensor *(dync_to_dtype)(dync_tensor *h, dync_dtype dtype)
+DYNC_API dync_tensor *(dync_to_dtype)(dync_tensor * h, dync_dtype dtype)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_dtype((int)dtype)};
     return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, dync__tls.at);
 }
 
-DYNC_API dync_tensor *(dync_to_device)(dync_tensor *h, dync_device device)
+DYNC_API dync_tensor *(dync_to_device)(dync_tensor * h, dync_device device)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
@@ -195,14 +236,20 @@ DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed)
 static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
 {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
-    return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+    return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE))
+               ? dync__public_reads()
+               : NULL;
 }
 
-/* A trace holds back its errors, and whoever follows the NULL says nothing any more: so it is told at once. */
+/* A trace holds back its errors, and whoever follows the NULL says nothing any more: so it is told
+ * at once. */
 DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
 {
     const dync_loc *at = &dync__tls.at;
-    if (dync__tls.quiet) dync__warn("dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements", at->file ? at->file : "?", at->line);
+    if (dync__tls.quiet)
+        dync__warn(
+            "dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements",
+            at->file ? at->file : "?", at->line);
     return dync__fail(DYNC_ERR_DATA_PTR,
                       "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). "
                       "If you're using torch.compile/export/fx, it is "
@@ -213,7 +260,8 @@ DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
                       "reads elements an operator by dync_op_register with a meta function");
 }
 
-/* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
+/* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that
+ * is asked for. */
 static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned)
 {
     dync__tensor *t = dync__open(h);
@@ -229,7 +277,7 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     return NULL;
 }
 
-DYNC_API void *(dync_data)(dync_tensor *h)
+DYNC_API void *(dync_data)(dync_tensor * h)
 {
     void *p = NULL;
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -243,24 +291,26 @@ DYNC_API void *(dync_data)(dync_tensor *h)
 }
 
 /* dync_item_at and dync_bool_at (capture/) have set the place. */
-DYNC_API double (dync_item)(dync_tensor *h)
+DYNC_API double(dync_item)(dync_tensor *h)
 {
     double x = (double)NAN;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->item && reads->item(h, &x)) return x;
     dync__public_frame f = dync__public_begin("item", dync__tls.at);
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
-    if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
+    if (t && t->numel == 1)
+        x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
-        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar: "
-                                   "select one, or read them through dync_data",
+        dync__fail(DYNC_ERR_VALUE,
+                   "a Tensor with %lld elements cannot be converted to Scalar: "
+                   "select one, or read them through dync_data",
                    (long long)t->numel);
     dync__unref(owned);
     dync__public_end(&f);
     return x;
 }
 
-DYNC_API bool (dync_bool)(dync_tensor *h)
+DYNC_API bool(dync_bool)(dync_tensor *h)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -291,7 +341,7 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
     return t && !s->failed;
 }
 
-DYNC__RARE DYNC_API char *(dync_str)(dync_tensor *h)
+DYNC__RARE DYNC_API char *(dync_str)(dync_tensor * h)
 {
     char *result = NULL;
     dync__str s = {0};
@@ -312,7 +362,7 @@ DYNC__RARE DYNC_API char *dync_profile_table(void)
     return result;
 }
 
-DYNC_API void (dync_print)(dync_tensor *h)
+DYNC_API void(dync_print)(dync_tensor *h)
 {
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -326,7 +376,8 @@ DYNC_API void (dync_print)(dync_tensor *h)
 
 /* ---- comparisons of whole tensors ------------------------------------------------------------ */
 
-DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
+DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b,
+                                                 int b_dtype)
 {
     if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
         return dync__load_i64(a, a_dtype) == dync__load_i64(b, b_dtype);
@@ -334,7 +385,8 @@ DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, con
     return x >= y && x <= y;
 }
 
-DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol)
+DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype,
+                                             double rtol, double atol)
 {
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
     if (x >= y && x <= y) return true;
@@ -342,12 +394,13 @@ DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const v
 }
 
 /* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
-DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
-                             const dync__layout *lb, double rtol, double atol)
+DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layout *la,
+                                        const dync__tensor *b, const dync__layout *lb, double rtol,
+                                        double atol)
 {
     const char *pa = a->storage->data, *pb = b->storage->data;
-    int64_t width_a = dync__dtype_info(a->dtype)->bytes, width_b = dync__dtype_info(b->dtype)->bytes,
-            n = dync__lower_count(la);
+    int64_t width_a = dync__dtype_info(a->dtype)->bytes,
+            width_b = dync__dtype_info(b->dtype)->bytes, n = dync__lower_count(la);
     int64_t at[DYNC_MAX_DIMS] = {0};
     for (int64_t i = 0; i < n; i++) {
         int64_t ia = la->offset, ib = lb->offset;
@@ -355,17 +408,17 @@ DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layou
             ia += at[d] * la->stride[d];
             ib += at[d] * lb->stride[d];
         }
-        bool same =
-            rtol < 0
-                ? dync__public_same_element(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype)
-                : dync__public_is_close(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype, rtol, atol);
+        bool same = rtol < 0 ? dync__public_same_element(pa + ia * width_a, a->dtype,
+                                                         pb + ib * width_b, b->dtype)
+                             : dync__public_is_close(pa + ia * width_a, a->dtype, pb + ib * width_b,
+                                                     b->dtype, rtol, atol);
         if (!same) return false;
         for (int d = la->ndim - 1; d >= 0 && ++at[d] == la->shape[d]; d--) at[d] = 0;
     }
     return true;
 }
 
-DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
+DYNC_API bool(dync_equal)(dync_tensor *ha, dync_tensor *hb)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
@@ -373,7 +426,8 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
     dync__public_frame f = dync__public_begin("equal", dync__tls.at);
     dync__tensor *owned[2] = {NULL, NULL};
-    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
+    dync__tensor *a = dync__public_readable(ha, &owned[0]),
+                 *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b && a->lay.ndim == b->lay.ndim &&
         memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
         result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
@@ -383,25 +437,28 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
     return result;
 }
 
-DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol)
+DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b,
+                                             double rtol, double atol)
 {
     dync__layout la, lb;
     int64_t shape[DYNC_MAX_DIMS];
     int n;
     if (!(rtol >= 0) || !(atol >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol), false;
+        return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol),
+               false;
     if (a->dtype != b->dtype)
         return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard,
                           dync__dtype_info(b->dtype)->guard),
                false;
-    if (dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape) != DYNC_OK) return false;
+    if (dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape) != DYNC_OK)
+        return false;
     if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK ||
         dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK)
         return false;
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
 
-DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
+DYNC_API bool(dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
@@ -409,7 +466,8 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
     dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
     dync__tensor *owned[2] = {NULL, NULL};
-    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
+    dync__tensor *a = dync__public_readable(ha, &owned[0]),
+                 *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b) result = dync__public_allclose(a, b, rtol, atol);
     dync__unref(owned[0]);
     dync__unref(owned[1]);
@@ -419,9 +477,10 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
 
 /* ---- splitting: lists of views --------------------------------------------------------------- */
 
-/* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total. select: places instead of slices. */
-static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes,
-                                      bool select, int64_t total)
+/* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total.
+ * select: places instead of slices. */
+static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size,
+                                      const int64_t *sizes, bool select, int64_t total)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, list = dync__list_new(n);
     int64_t start = 0;
@@ -429,9 +488,11 @@ static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t si
     for (int i = 0; i < n; i++) {
         int64_t length = sizes ? sizes[i] : size;
         int64_t end = i == n - 1 && dync__is_token(total) ? total : dync__sz_add(start, length);
-        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
+        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end),
+                             dync__arg_i(1)};
         dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
-        item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args, dync__tls.at);
+        item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args,
+                                  dync__tls.at);
         if (!item.as.t) return none;
         dync__list_set(list, i, item);
         start = end;
@@ -439,16 +500,19 @@ static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t si
     return list;
 }
 
-/* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. any: a symbolic one stays. */
+/* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. any:
+ * a symbolic one stays. */
 static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
 {
     const dync__tensor *t = dync__open(h);
     if (!t) return -1;
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
     /* how many pieces there are depends on it */
     int64_t size = any ? t->lay.shape[*dim] : dync__sz_number(t->lay.shape[*dim]);
-    if (dync__sz_hint(size) > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
+    if (dync__sz_hint(size) > INT_MAX)
+        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
     return size;
 }
 
@@ -456,11 +520,13 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
 static int dync__public_count(int64_t total, int64_t size)
 {
     int64_t n = (dync__sz_hint(total) - 1) / dync__sz_hint(size) + 1;
-    if (dync__any_token(total, size)) (void)(dync__sz_lt(dync__sz_mul(n - 1, size), total) && dync__sz_lt(dync__sz_mul(n, size), total));
+    if (dync__any_token(total, size))
+        (void)(dync__sz_lt(dync__sz_mul(n - 1, size), total) &&
+               dync__sz_lt(dync__sz_mul(n, size), total));
     return (int)n;
 }
 
-DYNC_API dync_value (dync_split)(dync_tensor *t, int64_t size, int dim)
+DYNC_API dync_value(dync_split)(dync_tensor *t, int64_t size, int dim)
 {
     dync__public_frame f = dync__public_begin("split", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
@@ -468,18 +534,20 @@ DYNC_API dync_value (dync_split)(dync_tensor *t, int64_t size, int dim)
     if (total >= 0 && (size < 0 || (size == 0 && total)))
         dync__fail(DYNC_ERR_VALUE, "expects split_size be positive, but got %lld", (long long)size);
     else if (total >= 0)
-        list = dync__public_pieces(t, dim, total ? dync__public_count(total, size) : 1, size, NULL, false, total);
+        list = dync__public_pieces(t, dim, total ? dync__public_count(total, size) : 1, size, NULL,
+                                   false, total);
     dync__public_end(&f);
     return list;
 }
 
-DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
+DYNC_API dync_value(dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
 {
     dync__public_frame f = dync__public_begin("split_sizes", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim, false), sum = 0;
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
-    for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
+    for (int i = 0; ok && i < sizes.n; i++)
+        ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
         dync__fail(DYNC_ERR_VALUE,
                    "expects sizes >= 0 that sum exactly to %lld (input tensor's size at "
@@ -491,7 +559,7 @@ DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
     return list;
 }
 
-DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim)
+DYNC_API dync_value(dync_chunk)(dync_tensor *t, int chunks, int dim)
 {
     dync__public_frame f = dync__public_begin("chunk", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
@@ -500,13 +568,14 @@ DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim)
         dync__fail(DYNC_ERR_VALUE, "expects `chunks` to be greater than 0, got: %d", chunks);
     else if (total >= 0) {
         int64_t size = dync__sz_size(dync__sz_div(dync__sz_add(total, chunks - 1), chunks));
-        list = dync__public_pieces(t, dim, size ? dync__public_count(total, size) : chunks, size, NULL, false, total);
+        list = dync__public_pieces(t, dim, size ? dync__public_count(total, size) : chunks, size,
+                                   NULL, false, total);
     }
     dync__public_end(&f);
     return list;
 }
 
-DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim)
+DYNC_API dync_value(dync_unbind)(dync_tensor *t, int dim)
 {
     dync__public_frame f = dync__public_begin("unbind", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};

@@ -1,7 +1,8 @@
-/* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to op/.
+/* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to
+ * op/.
  *
- * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c, lower_nn.c),
- * decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
+ * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c,
+ * lower_nn.c), decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 #include "op.h"
@@ -81,7 +82,7 @@
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 /* clang-format on */
 
-DYNC__FN int dync__custom_find(const char *name);              /* custom.c */
+DYNC__FN int dync__custom_find(const char *name); /* custom.c */
 
 #define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
 DYNC__INFERS(DYNC__X)
@@ -89,7 +90,9 @@ DYNC__INFERS(DYNC__X)
 #define DYNC__X(name) DYNC__FN int dync__e_##name(dync__lb *, const dync__opcall *, const int *);
 DYNC__EXPRS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name) DYNC__FN dync_status dync__l_##name(dync__pb *, const dync__opcall *, const dync__operand *, const dync__operand *);
+#define DYNC__X(name)                                                                            \
+    DYNC__FN dync_status dync__l_##name(dync__pb *, const dync__opcall *, const dync__operand *, \
+                                        const dync__operand *);
 DYNC__LOWERS(DYNC__X)
 #undef DYNC__X
 #define DYNC__X(name) DYNC__FN dync_status dync__d_##name(dync__opcall *);
@@ -106,20 +109,26 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);
 /* one that this build can allocate on */
 DYNC__FN dync_status dync__infer_device_known(int device);
 /* row major */
-DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim, const int64_t *shape);
+DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim,
+                                       const int64_t *shape);
 /* dense, dims in the order of the operands' */
-DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n, dync__tensor *const *);
+DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n,
+                                      dync__tensor *const *);
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 /* int64 or int32 */
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);
 /* DIMS or one INT; none: all */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced);
 /* Sizes, strides and offset as a layout that stays inside a storage of so many items. */
-DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset, int64_t items, dync__layout *out);
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
+                                         int64_t offset, int64_t items, dync__layout *out);
 /* The layout of a view (VIEW rows and their *_backward): from the layout it is taken of. */
-DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
-DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
-DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
+DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index,
+                                       dync__layout *out);
+DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end,
+                                      int64_t step, dync__layout *out);
+DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1,
+                                         int64_t dim2, dync__layout *out);
 /* the largest number of a floating dtype */
 DYNC__FN double dync__infer_largest(int dtype);
 /* the numbers of the functional row op fit their dtype, as PyTorch checks them */
@@ -129,27 +138,36 @@ DYNC__FN int dync__infer_int_dim(const dync__arg *);
 
 /* ---- shared by lower.c and lower_nn.c -------------------------------------------------------- */
 /* Plan operand of tensor argument i (lists flattened before it); NULL if that argument is none. */
-DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *, const dync__operand *in, int i);
+DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *, const dync__operand *in,
+                                                  int i);
 /* number argument i as a value */
 DYNC__FN int dync__lower_number(dync__pb *, dync__lb *, const dync__opcall *, int i, int type);
 /* src expanded to dst's shape, cast */
-DYNC__FN dync_status dync__lower_copy(dync__pb *, const dync__operand *src, const dync__operand *dst);
-DYNC__FN dync_status dync__lower_fill(dync__pb *, const dync__opcall *, int number_arg_or_minus_1, double value, const dync__operand *dst);
+DYNC__FN dync_status dync__lower_copy(dync__pb *, const dync__operand *src,
+                                      const dync__operand *dst);
+DYNC__FN dync_status dync__lower_fill(dync__pb *, const dync__opcall *, int number_arg_or_minus_1,
+                                      double value, const dync__operand *dst);
 /* a row-major temporary */
-DYNC__FN dync_status dync__lower_temp(dync__pb *, int dtype, int ndim, const int64_t *shape, dync__operand *out);
-DYNC__FN dync_status dync__lower_pointwise(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out);
+DYNC__FN dync_status dync__lower_temp(dync__pb *, int dtype, int ndim, const int64_t *shape,
+                                      dync__operand *out);
+DYNC__FN dync_status dync__lower_pointwise(dync__pb *, const dync__opcall *,
+                                           const dync__operand *in, const dync__operand *out);
 /* A loop nest with builder: kernel of the given loops, in phase 0. dync__lower_end appends it. */
-DYNC__FN bool dync__lower_begin(dync__pb *, dync__lb *, int n_outer, int n_dims, const int64_t *extent);
+DYNC__FN bool dync__lower_begin(dync__pb *, dync__lb *, int n_outer, int n_dims,
+                                const int64_t *extent);
 DYNC__FN dync_status dync__lower_end(dync__pb *, dync__lb *);
 /* strides per loop; offset of the operand's layout */
 DYNC__FN int dync__lower_load(dync__lb *, const dync__operand *, const int64_t *stride);
 /* cast and rounded to the operand's dtype */
-DYNC__FN void dync__lower_store(dync__lb *, const dync__operand *, const int64_t *stride, int value);
+DYNC__FN void dync__lower_store(dync__lb *, const dync__operand *, const int64_t *stride,
+                                int value);
 /* cumsum's loops */
-DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out);
+DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dync__operand *in,
+                                      const dync__operand *out);
 /* elements */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
-DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr);
+DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
+                                       int n_attr, const int64_t *attr);
 
 /* ---- dispatch.c and eager.c ------------------------------------------------------------------ */
 enum {
@@ -162,7 +180,7 @@ enum {
 };
 /* of a thread, at dync__tls.op_state; NULL until needed */
 typedef struct dync__op_state {
-    dync__handler *bottom;                       /* a tracer in the place of eager, or NULL */
+    dync__handler *bottom; /* a tracer in the place of eager, or NULL */
     struct dync__eager_entry *entry[DYNC__EAGER_SETS][DYNC__EAGER_WAYS];
 } dync__op_state;
 /* makes it; NULL: no memory */

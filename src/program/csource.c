@@ -120,10 +120,8 @@ static dync_status dync__csource_results(dync__csource *c)
             continue;
         }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
-        c->out[i] = (dync__lowered_out){.input = o->index,
-                                        .output = -1,
-                                        .dtype = (uint8_t)in->dtype,
-                                        .device = DYNC_CPU};
+        c->out[i] = (dync__lowered_out){
+            .input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
         c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
     }
     return DYNC_OK;

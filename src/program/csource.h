@@ -14,7 +14,7 @@ typedef struct dync__csource_slot {
 
 typedef struct dync__csource {
     const dync__program *program;
-    char *upper;      /* the program's name in capitals */
+    char *upper;       /* the program's name in capitals */
     dync__graph *flat; /* copy of the graph that returns a flat list */
     dync__aot_graphs aot;
     dync__lowered lowered;

@@ -16,8 +16,10 @@ DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
     bool any = false;
     for (int d = 0; d < n; d++) {
         if (stride[d] == 0 || !var[d]) continue;
-        if (any) dync__str_add(s, stride[d] < 0 ? " - " : " + ");
-        else if (stride[d] < 0) dync__str_addc(s, '-');
+        if (any)
+            dync__str_add(s, stride[d] < 0 ? " - " : " + ");
+        else if (stride[d] < 0)
+            dync__str_addc(s, '-');
         int64_t size = stride[d] < 0 ? -stride[d] : stride[d];
         if (size != 1) dync__str_addf(s, "%lld * ", (long long)size);
         dync__str_add(s, var[d]);
@@ -229,8 +231,12 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    if (call->row == dync__kernel_row(DYNC__K_check_index) || call->row == dync__kernel_row(DYNC__K_check_divisor)) /* nobody to tell; loops hold their index inside */
-        return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name, dync__csource_type(call->operand[0].dtype)), DYNC_OK;
+    if (call->row == dync__kernel_row(DYNC__K_check_index) ||
+        call->row == dync__kernel_row(
+                         DYNC__K_check_divisor)) /* nobody to tell; loops hold their index inside */
+        return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
+                              dync__csource_type(call->operand[0].dtype)),
+               DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
                       call->row->name);
 }

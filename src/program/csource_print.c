@@ -15,13 +15,17 @@ static void dync__csource_number(dync__str *s, const char *at, int dtype)
     if (!is_float) {
         int64_t i = dync__dtype_info(dtype)->kind == 'f' ? *(const uint16_t *)(const void *)at
                                                          : dync__load_i64(at, dtype);
-        if (i == INT64_MIN) dync__str_add(s, "INT64_MIN");
-        else dync__str_addf(s, "%lld", (long long)i);
+        if (i == INT64_MIN)
+            dync__str_add(s, "INT64_MIN");
+        else
+            dync__str_addf(s, "%lld", (long long)i);
     } else if (x - x != 0) {
         dync__str_add(s, x != x ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
     } else {
-        if (dtype == DYNC_F32) dync__float_text((float)x, text, sizeof text);
-        else dync__double_text(x, text, sizeof text);
+        if (dtype == DYNC_F32)
+            dync__float_text((float)x, text, sizeof text);
+        else
+            dync__double_text(x, text, sizeof text);
         dync__str_add(s, text);
         if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
         if (dtype == DYNC_F32) dync__str_addc(s, 'f');
@@ -164,8 +168,10 @@ static dync_status dync__csource_functions(const dync__csource *c, dync__str *s)
     char name[160];
     for (int i = 0; i < c->n_steps; i++) {
         dync__format(name, sizeof name, "%s_step%d", c->program->name, i);
-        if (c->steps[i].k) DYNC__TRY(dync__kernel_csource(s, c->steps[i].k, name));
-        else DYNC__TRY(dync__kcall_csource(s, c->steps[i].call, name));
+        if (c->steps[i].k)
+            DYNC__TRY(dync__kernel_csource(s, c->steps[i].k, name));
+        else
+            DYNC__TRY(dync__kcall_csource(s, c->steps[i].call, name));
         dync__str_addc(s, '\n');
     }
     return DYNC_OK;
@@ -228,10 +234,11 @@ static void dync__csource_body(const dync__csource *c, dync__str *s)
     dync__str calls = {0};
     dync__csource_calls(c, &calls);
     dync__csource_copies(c, &calls);
-    for (int i = 0; i < c->aot.n_inputs + c->n_out; i++) {         /* empty ones are not named */
+    for (int i = 0; i < c->aot.n_inputs + c->n_out; i++) { /* empty ones are not named */
         char name[16];
         bool used = false, in = i < c->aot.n_inputs;
-        size_t n = (size_t)dync__format(name, sizeof name, "%s%d", in ? "in" : "out", in ? i : i - c->aot.n_inputs);
+        size_t n = (size_t)dync__format(name, sizeof name, "%s%d", in ? "in" : "out",
+                                        in ? i : i - c->aot.n_inputs);
         for (const char *at = strstr(dync__str_get(&calls), name); at; at = strstr(at + 1, name))
             used = used || (at[n] < '0' || at[n] > '9');
         if (!used) dync__str_addf(s, "    (void)%s;\n", name);

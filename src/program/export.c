@@ -47,7 +47,7 @@ static dync_status dync__program_detach(dync__graph *g)
 static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
 
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
-                                                 const int *leaf)
+                                                  const int *leaf)
 {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
@@ -105,8 +105,8 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     dync_status status = DYNC_OK;
     bool shape = t->lay.ndim == lay->ndim;
     for (int d = 0; shape && d < lay->ndim; d++)
-        shape =
-            t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
+        shape = t->lay.shape[d] == lay->shape[d] ||
+                dync__graph_symbol_text(p->graph, lay->shape[d]);
     if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
     dync__tensor_brief(&got, t);
     dync__str_add(&got, ", expected ");
@@ -118,15 +118,21 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     return status;
 }
 
-/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is given nothing but its arguments. */
+/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is
+ * given nothing but its arguments. */
 static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t)
 {
     bool strided = false;
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
     if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
-    for (int k = 0; k < p->graph->node.n && !strided; k++) strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
+    for (int k = 0; k < p->graph->node.n && !strided; k++)
+        strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
     if (!strided) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE, "program %s is from a file and calls as_strided: input %d is part of a larger tensor; pass a dync_clone of it", p->name, i);
+    return dync__fail(
+        DYNC_ERR_VALUE,
+        "program %s is from a file and calls as_strided: input %d is part of a larger tensor; "
+        "pass a dync_clone of it",
+        p->name, i);
 }
 
 static void dync__program_compile(dync__program *p, const dync_value *inputs)
@@ -134,8 +140,8 @@ static void dync__program_compile(dync__program *p, const dync_value *inputs)
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    bool ok =
-        dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs, p->graph->n_inputs, &made) == DYNC_OK;
+    bool ok = dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs,
+                                 p->graph->n_inputs, &made) == DYNC_OK;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
     dync__lock(&p->lock);
@@ -153,11 +159,13 @@ static bool dync__program_lies(const dync__node *node, const dync__tensor *t)
 {
     const dync__layout *lay = &node->info[0].lay;
     bool same = t->device == node->info[0].device;
-    for (int d = 0; d < lay->ndim && same; d++) same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
-    return same || t->device != node->info[0].device;   /* another device: the code says so */
+    for (int d = 0; d < lay->ndim && same; d++)
+        same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
+    return same || t->device != node->info[0].device; /* another device: the code says so */
 }
 
-/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code can take. */
+/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code
+ * can take. */
 static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t)
 {
     const dync__node *node = p->graph->node.at[i];
@@ -189,14 +197,19 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
     bool wants_grad = dync__tls.compiling;
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
-        if (dync__program_check_input(p, i, t) != DYNC_OK || (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK)) return result;
+        if (dync__program_check_input(p, i, t) != DYNC_OK ||
+            (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK))
+            return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
-        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
+        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) ||
+                     (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
-        if (!laid) return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs) : result;
+        if (!laid)
+            return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs)
+                                           : result;
         inputs[i] = dync_v_tensor(laid);
     }
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
@@ -229,7 +242,8 @@ DYNC__FN dync_program *dync__program_give(dync__program *p)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static dync_status dync__program_save_as(const dync_program *handle, const char *path, const char *who,
+static dync_status dync__program_save_as(const dync_program *handle, const char *path,
+                                         const char *who,
                                          dync_status (*write)(const dync__program *, dync__str *))
 {
     dync__str s = {0};

@@ -1,27 +1,35 @@
-/* program/module_file.c: modules in safetensors files: dync_module_save, load, open. After safetensors.c.
+/* program/module_file.c: modules in safetensors files: dync_module_save, load, open. After
+ * safetensors.c.
  *
- * The tensors stand under their dotted paths, as PyTorch's state_dict names them; the structure (classes, names, numbers, children) is
- * JSON in the metadata under "dync.module". Another program's file without it can be loaded but not opened. */
+ * The tensors stand under their dotted paths, as PyTorch's state_dict names them; the structure
+ * (classes, names, numbers, children) is JSON in the metadata under "dync.module". Another
+ * program's file without it can be loaded but not opened. */
 #include "../dync.in.h"
 #include "program.h"
 
 static const char dync__module_key[] = "dync.module";
-enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
+enum { DYNC__MODULE_MAX_DEPTH = 30 }; /* two levels of JSON each, whose reader stops at 64 */
 
 /* ---- the state: every parameter and buffer with its path ------------------------------------- */
 
 typedef struct dync__module_state {
     dync__arena arena;
     DYNC__VEC(dync__st_item) item;
-    DYNC__VEC(dync__tensor *) tensor;  /* the same, to be written */
+    DYNC__VEC(dync__tensor *) tensor; /* the same, to be written */
 } dync__module_state;
 
-static dync_status dync__module_collect(dync__module_state *s, const dync__module *m, const char *prefix, int depth)
+static dync_status dync__module_collect(dync__module_state *s, const dync__module *m,
+                                        const char *prefix, int depth)
 {
-    if (depth > DYNC__MODULE_MAX_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep", DYNC__MODULE_MAX_DEPTH);
+    if (depth > DYNC__MODULE_MAX_DEPTH)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep",
+                          DYNC__MODULE_MAX_DEPTH);
     for (int i = 0; i < m->entry.n; i++) {
-        dync__st_item item = {dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name), m->entry.at[i].tensor};
-        if (!item.name || !dync__avec_push(&s->arena, &s->item, item) || !dync__avec_push(&s->arena, &s->tensor, m->entry.at[i].tensor)) return DYNC_ERR_MEMORY;
+        dync__st_item item = {dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name),
+                              m->entry.at[i].tensor};
+        if (!item.name || !dync__avec_push(&s->arena, &s->item, item) ||
+            !dync__avec_push(&s->arena, &s->tensor, m->entry.at[i].tensor))
+            return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < m->child.n; i++) {
         const char *path = dync__arena_printf(&s->arena, "%s%s.", prefix, m->child.at[i]->name);
@@ -55,7 +63,8 @@ static void dync__module_json(dync__str *s, const dync__module *m)
         dync__json_quote(s, m->args);
     }
     dync__str_addf(s, ",\"training\":%s,\"ints\":[", m->training ? "true" : "false");
-    for (int i = 0; i < DYNC__COUNT_OF(m->ints); i++) dync__str_addf(s, i ? ",%lld" : "%lld", (long long)m->ints[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(m->ints); i++)
+        dync__str_addf(s, i ? ",%lld" : "%lld", (long long)m->ints[i]);
     dync__str_add(s, "],\"floats\":[");
     for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) {
         char text[40];
@@ -79,12 +88,15 @@ static dync_status dync__module_save(dync__module *m, const char *path)
     static const char *const keys[2] = {dync__module_key, "format"};
     dync__module_state state = {0};
     dync__str json = {0}, file = {0};
-    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: the %s is NULL", m ? "path" : "module");
+    if (!m || !path)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_save: the %s is NULL",
+                          m ? "path" : "module");
     dync_status status = dync__module_collect(&state, m, "", 0);
     if (status == DYNC_OK) dync__module_json(&json, m);
     if (json.failed) status = DYNC_ERR_MEMORY;
     const char *values[2] = {dync__str_get(&json), "pt"};
-    if (status == DYNC_OK) status = dync__st_write(&file, state.item.n, state.item.at, 2, keys, values);
+    if (status == DYNC_OK)
+        status = dync__st_write(&file, state.item.n, state.item.at, 2, keys, values);
     if (status == DYNC_OK) status = dync__file_write(path, file.at, file.n);
     dync__str_free(&file);
     dync__str_free(&json);
@@ -97,18 +109,27 @@ static dync_status dync__module_save(dync__module *m, const char *path)
 static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
 {
     const dync__tensor *t = item->tensor;
-    if (!from) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the file has no \"%s\"", item->name);
+    if (!from)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the file has no \"%s\"", item->name);
     if (from->dtype != t->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__dtype_info(from->dtype)->name,
+        return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s",
+                          item->name, dync__dtype_info(from->dtype)->name,
                           dync__dtype_info(t->dtype)->name);
-    if (from->ndim == t->lay.ndim && memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
-        if (t->numel == 0 || (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay)))) return DYNC_OK;
-        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data, or strides on a device", item->name);
+    if (from->ndim == t->lay.ndim &&
+        memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
+        if (t->numel == 0 ||
+            (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay))))
+            return DYNC_OK;
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "dync_module_load: \"%s\" has no data, or strides on a device",
+                          item->name);
     }
     dync__str got = {0}, want = {0};
     dync__shape_text(&got, from->ndim, from->shape);
     dync__shape_text(&want, t->lay.ndim, t->lay.shape);
-    dync_status status = dync__fail(DYNC_ERR_SHAPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__str_get(&got), dync__str_get(&want));
+    dync_status status = dync__fail(DYNC_ERR_SHAPE,
+                                    "dync_module_load: \"%s\" is %s in the file, expected %s",
+                                    item->name, dync__str_get(&got), dync__str_get(&want));
     dync__str_free(&got);
     dync__str_free(&want);
     return status;
@@ -121,7 +142,8 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     size_t item = dync__dtype_info(t->dtype)->bytes;
     char *to = dync__tensor_data(t);
     t->storage->version++;
-    if (dync__layout_is_contiguous(&t->lay)) return dync__device_copy(t->device, to, DYNC_CPU, data, (size_t)t->numel * item);
+    if (dync__layout_is_contiguous(&t->lay))
+        return dync__device_copy(t->device, to, DYNC_CPU, data, (size_t)t->numel * item);
     for (int64_t i = 0; i < t->numel; i++, data += item) {
         int64_t at = 0;
         for (int d = 0; d < t->lay.ndim; d++) at += index[d] * t->lay.stride[d];
@@ -131,17 +153,23 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     return DYNC_OK;
 }
 
-static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f, const dync__module_state *s)
+static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f,
+                                          const dync__module_state *s)
 {
-    for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
+    for (int i = 0; i < s->item.n; i++)
+        DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
     if (f->n != s->item.n) {
         for (int i = 0; i < f->n; i++) {
             bool known = false;
-            for (int k = 0; k < s->item.n && !known; k++) known = strcmp(s->item.at[k].name, f->tensor[i].name) == 0;
-            if (!known) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"", f->tensor[i].name);
+            for (int k = 0; k < s->item.n && !known; k++)
+                known = strcmp(s->item.at[k].name, f->tensor[i].name) == 0;
+            if (!known)
+                return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"",
+                                  f->tensor[i].name);
         }
     }
-    for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
+    for (int i = 0; i < s->item.n; i++)
+        DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
     dync__module_bump(m);
     return DYNC_OK;
 }
@@ -150,7 +178,9 @@ static dync_status dync__module_load(dync__module *m, const char *path)
 {
     dync__st_file f = {0};
     dync__module_state state = {0};
-    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL", m ? "path" : "module");
+    if (!m || !path)
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL",
+                          m ? "path" : "module");
     dync_status status = dync__st_read(&f, path);
     if (status == DYNC_OK) status = dync__module_collect(&state, m, "", 0);
     if (status == DYNC_OK) status = dync__module_load_from(m, &f, &state);
@@ -159,7 +189,9 @@ static dync_status dync__module_load(dync__module *m, const char *path)
     return status;
 }
 
-static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync__module *, const char *), dync__module *m, const char *path)
+static dync_status dync__module_file_opaque(const char *reason,
+                                            dync_status (*fn)(dync__module *, const char *),
+                                            dync__module *m, const char *path)
 {
     dync__opaque opaque;
     if (!dync__opaque_begin(reason, 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
@@ -172,7 +204,7 @@ DYNC_API dync_status dync_module_save(dync_module *handle, const char *path)
     dync__module *m = dync__module_open(handle, "dync_module_save");
     return m ? dync__module_file_opaque("torch.save", dync__module_save, m, path) : DYNC_ERR_VALUE;
 }
-DYNC_API dync_status (dync_module_load)(dync_module *handle, const char *path)
+DYNC_API dync_status(dync_module_load)(dync_module *handle, const char *path)
 {
     dync__module *m = dync__module_open(handle, "dync_module_load");
     return m ? dync__module_file_opaque("torch.load", dync__module_load, m, path) : DYNC_ERR_VALUE;
@@ -180,7 +212,10 @@ DYNC_API dync_status (dync_module_load)(dync_module *handle, const char *path)
 
 /* ---- opening: the structure again ------------------------------------------------------------ */
 
-static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
+static dync_status dync__module_bad(const char *what)
+{
+    return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what);
+}
 
 static const char *dync__module_text(const dync__json *obj, const char *key)
 {
@@ -196,15 +231,21 @@ static const dync__json *dync__module_array(const dync__json *obj, const char *k
 
 static dync_status dync__module_read_numbers(dync__module *m, const dync__json *json)
 {
-    const dync__json *ints = dync__module_array(json, "ints"), *floats = dync__module_array(json, "floats"), *training = dync__json_get(json, "training");
-    if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) || floats->n > DYNC__COUNT_OF(m->floats)) return dync__module_bad("no numbers");
+    const dync__json *ints = dync__module_array(json, "ints"),
+                     *floats = dync__module_array(json, "floats"),
+                     *training = dync__json_get(json, "training");
+    if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) ||
+        floats->n > DYNC__COUNT_OF(m->floats))
+        return dync__module_bad("no numbers");
     for (int i = 0; i < ints->n; i++) {
-        if (!ints->item[i].is_int || ints->item[i].i > INT32_MAX || ints->item[i].i < INT32_MIN) return dync__module_bad("a number that is no integer");
+        if (!ints->item[i].is_int || ints->item[i].i > INT32_MAX || ints->item[i].i < INT32_MIN)
+            return dync__module_bad("a number that is no integer");
         m->ints[i] = ints->item[i].i;
     }
     for (int i = 0; i < floats->n; i++) {
-        if (floats->item[i].kind != DYNC__JSON_NUM) return dync__module_bad("a number that is "
-                                                                            "none");
+        if (floats->item[i].kind != DYNC__JSON_NUM)
+            return dync__module_bad("a number that is "
+                                    "none");
         m->floats[i] = floats->item[i].num;
     }
     m->training = !training || training->kind != DYNC__JSON_BOOL || training->b;
@@ -227,16 +268,20 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     return t;
 }
 
-static dync_status dync__module_read_entries(dync__module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
+static dync_status dync__module_read_entries(dync__module *m, const dync__json *names,
+                                             const dync__st_file *f, const char *prefix,
+                                             bool is_buffer, int *used)
 {
     for (int i = 0; names && i < names->n; i++) {
-        if (names->item[i].kind != DYNC__JSON_STR || !dync__module_part(names->item[i].str)) return dync__module_bad("a name that is none");
+        if (names->item[i].kind != DYNC__JSON_STR || !dync__module_part(names->item[i].str))
+            return dync__module_bad("a name that is none");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s", prefix, names->item[i].str);
         const dync__st_tensor *from = path.failed ? NULL : dync__st_find(f, dync__str_get(&path));
         dync__str_free(&path);
         if (!from) return dync__module_bad("a tensor that the file lacks");
-        if (!is_buffer && dync__dtype_info(from->dtype)->kind != 'f') return dync__module_bad("a parameter that is not floating");
+        if (!is_buffer && dync__dtype_info(from->dtype)->kind != 'f')
+            return dync__module_bad("a parameter that is not floating");
         if (dync__module_tensor(m, names->item[i].str)) return dync__module_bad("a name twice");
         dync__tensor *t = dync__module_read_tensor(from, is_buffer);
         if (!t || !dync__module_put(m, names->item[i].str, t, is_buffer)) return DYNC_ERR_MEMORY;
@@ -245,16 +290,20 @@ static dync_status dync__module_read_entries(dync__module *m, const dync__json *
     return DYNC_OK;
 }
 
-static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f,
+                                        const char *prefix, int *used);
 
-static dync_status dync__module_read_children(dync__module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
+static dync_status dync__module_read_children(dync__module *m, const dync__json *children,
+                                              const dync__st_file *f, const char *prefix, int *used)
 {
     for (int i = 0; children && i < children->n; i++) {
         const char *name = dync__module_text(&children->item[i], "name");
         if (!name || !dync__module_part(name)) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
-        dync__module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
+        dync__module *child =
+            path.failed ? NULL
+                        : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
         bool failed = path.failed;
         dync__str_free(&path);
         if (!child) return failed ? DYNC_ERR_MEMORY : dync_error();
@@ -265,24 +314,30 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
     return DYNC_OK;
 }
 
-static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+static dync_status dync__module_read(dync__module *m, const dync__json *json,
+                                     const dync__st_file *f, const char *prefix, int *used)
 {
     const char *args = dync__module_text(json, "args");
-    if (dync__module_args_check(args) != DYNC_OK) return dync__module_bad("arguments without "
-                                                                          "names");
+    if (dync__module_args_check(args) != DYNC_OK)
+        return dync__module_bad("arguments without "
+                                "names");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
     DYNC__TRY(dync__module_find_class(m));
-    DYNC__TRY(dync__module_read_entries(m, dync__module_array(json, "params"), f, prefix, false, used));
-    DYNC__TRY(dync__module_read_entries(m, dync__module_array(json, "buffers"), f, prefix, true, used));
+    DYNC__TRY(
+        dync__module_read_entries(m, dync__module_array(json, "params"), f, prefix, false, used));
+    DYNC__TRY(
+        dync__module_read_entries(m, dync__module_array(json, "buffers"), f, prefix, true, used));
     return dync__module_read_children(m, dync__module_array(json, "children"), f, prefix, used);
 }
 
 /* Recursion is as deep as the JSON, whose reader stops at 64. */
-static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f,
+                                        const char *prefix, int *used)
 {
     const char *class_name = dync__module_text(json, "class");
-    if (!class_name || (*class_name && !dync__is_name(class_name, strlen(class_name)))) return dync__module_bad("no class"), NULL;
+    if (!class_name || (*class_name && !dync__is_name(class_name, strlen(class_name))))
+        return dync__module_bad("no class"), NULL;
     dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
     dync__module_free(m);
@@ -293,7 +348,12 @@ DYNC__FN dync__module *dync__module_from(dync__st_file *f)
 {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
-    if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
+    if (!text)
+        return dync__fail(
+                   DYNC_ERR_FORMAT,
+                   "dync_module_open: the file has tensors but no structure: make the module and "
+                   "use dync_module_load"),
+               NULL;
     const dync__json *json = dync__json_parse(&f->arena, text, strlen(text));
     dync__module *m = json ? dync__module_build(json, f, "", &used) : NULL;
     if (!m || used == f->n) return m;

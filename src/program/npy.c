@@ -136,8 +136,10 @@ static bool dync__npy_shape(const char *p, dync__npy *out)
             if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, *p - '0', &v)) return false;
         out->shape[out->ndim++] = v;
         while (*p == ' ') p++;
-        if (*p == ',') p++;
-        else if (*p != ')') return false;
+        if (*p == ',')
+            p++;
+        else if (*p != ')')
+            return false;
     }
     return true;
 }
@@ -187,10 +189,10 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
               b[6] >= 1 && b[6] <= 3;
     size_t at = ok && b[6] == 1 ? DYNC__NPY_MAGIC + 4 : DYNC__NPY_MAGIC + 6;
     ok = ok && n >= at;
-    size_t length =
-        !ok         ? 0
-        : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
-                    : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    size_t length = !ok         ? 0
+                    : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
+                                : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 |
+                                      (size_t)b[11] << 24;
     ok = ok && length <= n - at;
     char *dict = ok ? dync__alloc(length + 1) : NULL;
     if (ok && !dict) return NULL;

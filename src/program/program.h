@@ -6,10 +6,10 @@
 
 struct dync__program {
     dync__root root;
-    const char *name;  /* a C identifier; owned */
+    const char *name;   /* a C identifier; owned */
     dync__graph *graph; /* a reference */
-    int n_leaves;      /* tensors in the arguments of a call, lists flattened */
-    int *leaf;         /* per input of the graph: which of them it is */
+    int n_leaves;       /* tensors in the arguments of a call, lists flattened */
+    int *leaf;          /* per input of the graph: which of them it is */
     dync__mutex lock;
     bool loaded;  /* from a file: it may be a stranger's */
     bool copies;  /* a copy may take the place of an input: none is written or shown in an output */
@@ -21,23 +21,23 @@ struct dync__program {
  * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
-                                                 const int *leaf);
-DYNC__FN void dync__program_free(dync__program *);                               /* NULL allowed */
+                                                  const int *leaf);
+DYNC__FN void dync__program_free(dync__program *); /* NULL allowed */
 /* its handle, for the user; NULL passes */
 DYNC__FN dync_program *dync__program_give(dync__program *taken);
 DYNC__FN dync_value dync__program_run(dync__program *, int nargs, const dync_value *args);
-/* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
- * limited. */
+/* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it
+ * too: no operator is refused, nothing is limited. */
 /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
 DYNC__FN dync_status dync__program_write(const dync__program *, dync__str *);
 DYNC__FN dync_status dync__program_write_own(const dync__program *, dync__str *);
 DYNC__FN dync__program *dync__program_read(const char *bytes,
-                                          size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
 DYNC__FN dync_status dync__npy_write(const dync__tensor *, dync__str *);
-DYNC__FN dync__tensor *
-dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__tensor *dync__npy_read(
+    const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN bool dync__big_endian(void);
 DYNC__FN void dync__swap_items(char *data, size_t n,
                                size_t item); /* reverses the bytes of each item */

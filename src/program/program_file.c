@@ -13,8 +13,8 @@
  * then zero bytes up to a multiple of 64, the data (row major, little endian) and 8 bytes of
  * checksum over all before them.
  *
- * A reader trusts nothing: the checksum, each count, each bound, the graph's structure, which operators it
- * names, the types of all its nodes and how much they ask for are checked. */
+ * A reader trusts nothing: the checksum, each count, each bound, the graph's structure, which
+ * operators it names, the types of all its nodes and how much they ask for are checked. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -57,9 +57,11 @@ static dync_limits dync__program_limits_get(void)
 DYNC_API dync_status dync_set_limits(dync_limits limits)
 {
     if (limits.nodes < 0 || limits.elements < 0 || limits.work < 0)
-        return dync__fail(DYNC_ERR_VALUE, "dync_set_limits: expected limits of at least 0, got "
-                                          "nodes %lld, elements %lld, work %lld",
-                          (long long)limits.nodes, (long long)limits.elements, (long long)limits.work);
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_set_limits: expected limits of at least 0, got "
+                          "nodes %lld, elements %lld, work %lld",
+                          (long long)limits.nodes, (long long)limits.elements,
+                          (long long)limits.work);
     dync__lock(&dync__program_limits.lock);
     dync__program_limits.at = limits;
     dync__unlock(&dync__program_limits.lock);
@@ -74,12 +76,17 @@ static dync_status dync__program_allowed(const dync__graph *g)
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
         uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
         if (n->op < 0)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: no operator named %s is registered here", n->name, n->target);
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "node %s: no operator named %s is registered here", n->name,
+                              n->target);
         if (n->op < DYNC__N_OPS && (flags & DYNC__OP_PRIVATE) && !(flags & DYNC__OP_FILE))
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: a program may not call %s, which is the library's own", n->name, n->target);
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "node %s: a program may not call %s, which is the library's own",
+                              n->name, n->target);
     }
     if (g->symbol.n == 0) return DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: the sizes of a program are numbers, got %s", g->name, g->symbol.at[0].text);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: the sizes of a program are numbers, got %s",
+                      g->name, g->symbol.at[0].text);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -110,9 +117,9 @@ static dync_status dync__program_write_table(const dync__graph *g, dync__str *s,
         const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
-            status =
-                dync__fail(DYNC_ERR_UNSUPPORTED,
-                           "saving a program: attribute %s has no data on the CPU", node->target);
+            status = dync__fail(DYNC_ERR_UNSUPPORTED,
+                                "saving a program: attribute %s has no data on the CPU",
+                                node->target);
         if (status != DYNC_OK) break;
         uint64_t offset = at;
         earlier = dync__program_earlier(g, i);
@@ -234,8 +241,10 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
         out[n++] = *r->p;
     }
     out[n] = 0;
-    if (n == 0 || r->p == r->end || *r->p != behind) dync__program_refuse(r, "a name");
-    else r->p++;
+    if (n == 0 || r->p == r->end || *r->p != behind)
+        dync__program_refuse(r, "a name");
+    else
+        r->p++;
 }
 
 static dync__graph *dync__program_read_graph(dync__program_reader *r)
@@ -256,8 +265,8 @@ static dync__graph *dync__program_read_graph(dync__program_reader *r)
     dync__free(text, n + 1);
     r->p += n;
     if (!g)
-        r->status =
-            dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : dync__program_refuse(r, "a graph");
+        r->status = dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY
+                                                    : dync__program_refuse(r, "a graph");
     return g;
 }
 
@@ -323,8 +332,10 @@ static void dync__program_bind(dync__program_reader *r, const dync__program_row 
                    other->lay.stride[d] == info->lay.stride[d];
         if (same) t = rows[j].node->value;
     }
-    if (t) dync__ref(t);
-    else t = dync__program_tensor(r, node, data + rows[i].offset, rows[i].bytes);
+    if (t)
+        dync__ref(t);
+    else
+        t = dync__program_tensor(r, node, data + rows[i].offset, rows[i].bytes);
     if (!t) return;
     bool requires_grad = node->requires_grad[0];
     if (!dync__graph_attr_bind(node, t)) r->status = DYNC_ERR_MEMORY;
@@ -381,14 +392,18 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
         line = r->p;
         while (line < r->end && *line != '\n' && *line != ' ') line++;
         size_t v = dync__program_number(r, DYNC__MAX_LEAVES, line < r->end ? *line : '\n');
-        if (n == DYNC__MAX_LEAVES) dync__program_refuse(r, "fewer inputs");
-        else leaf[n++] = (int)v;
+        if (n == DYNC__MAX_LEAVES)
+            dync__program_refuse(r, "fewer inputs");
+        else
+            leaf[n++] = (int)v;
     }
     dync__graph *g = r->status == DYNC_OK ? dync__program_read_graph(r) : NULL;
     if (!g) return NULL;
     dync__program *p = NULL;
-    if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) && dync__program_read_tensors(r, g) == DYNC_OK &&
+    if (g->n_inputs != n)
+        dync__program_refuse(r, "as many inputs as the graph has");
+    else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) &&
+             dync__program_read_tensors(r, g) == DYNC_OK &&
              (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     if (p) p->loaded = !r->own;
@@ -426,5 +441,11 @@ static dync__program *dync__program_read_as(const char *bytes, size_t n, bool ow
     return p;
 }
 
-DYNC__FN dync__program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
-DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }
+DYNC__FN dync__program *dync__program_read(const char *bytes, size_t n)
+{
+    return dync__program_read_as(bytes, n, false);
+}
+DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n)
+{
+    return dync__program_read_as(bytes, n, true);
+}

@@ -1,7 +1,9 @@
-/* program/safetensors.c: files of named tensors as huggingface/safetensors defines them. Before module_file.c.
+/* program/safetensors.c: files of named tensors as huggingface/safetensors defines them. Before
+ * module_file.c.
  *
- * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the data must be covered without gaps
- * or overlaps. Source: the format section of github.com/huggingface/safetensors README.md. */
+ * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the
+ * data must be covered without gaps or overlaps. Source: the format section of
+ * github.com/huggingface/safetensors README.md. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -24,7 +26,8 @@ static void dync__st_swap(char *data, size_t n, size_t item)
 
 static dync_status dync__st_bad(const char *what, const char *name)
 {
-    return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "", name ? name : "", name ? "\"" : "");
+    return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "",
+                      name ? name : "", name ? "\"" : "");
 }
 
 static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
@@ -35,16 +38,21 @@ static dync_status dync__st_dtype(const dync__json *v, const char *name, int *ou
             *out = d;
             return DYNC_OK;
         }
-    return dync__fail(DYNC_ERR_FORMAT, "safetensors: dtype %.16s of \"%s\" is not supported", v->str, name);
+    return dync__fail(DYNC_ERR_FORMAT, "safetensors: dtype %.16s of \"%s\" is not supported",
+                      v->str, name);
 }
 
 static dync_status dync__st_shape(const dync__json *v, dync__st_tensor *t)
 {
     if (!v || v->kind != DYNC__JSON_ARR) return dync__st_bad("no shape", t->name);
-    if (v->n > DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_FORMAT, "safetensors: \"%s\" has %d dimensions, at most %d are supported", t->name, v->n, DYNC_MAX_DIMS);
+    if (v->n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_FORMAT,
+                          "safetensors: \"%s\" has %d dimensions, at most %d are supported",
+                          t->name, v->n, DYNC_MAX_DIMS);
     t->ndim = v->n;
     for (int i = 0; i < v->n; i++) {
-        if (!v->item[i].is_int || v->item[i].i < 0) return dync__st_bad("a size is not a count", t->name);
+        if (!v->item[i].is_int || v->item[i].i < 0)
+            return dync__st_bad("a size is not a count", t->name);
         t->shape[i] = v->item[i].i;
     }
     return DYNC_OK;
@@ -55,18 +63,23 @@ static dync_status dync__st_range(const dync__json *v, dync__st_tensor *t, char 
 {
     int64_t count = 1, bytes;
     for (int i = 0; i < t->ndim; i++)
-        if (!dync__mul_ok(count, t->shape[i], &count)) return dync__st_bad("the shape is too large", t->name);
-    if (!dync__mul_ok(count, dync__dtype_info(t->dtype)->bytes, &bytes)) return dync__st_bad("the shape is too large", t->name);
-    if (!v || v->kind != DYNC__JSON_ARR || v->n != 2 || !v->item[0].is_int || !v->item[1].is_int) return dync__st_bad("no data_offsets", t->name);
+        if (!dync__mul_ok(count, t->shape[i], &count))
+            return dync__st_bad("the shape is too large", t->name);
+    if (!dync__mul_ok(count, dync__dtype_info(t->dtype)->bytes, &bytes))
+        return dync__st_bad("the shape is too large", t->name);
+    if (!v || v->kind != DYNC__JSON_ARR || v->n != 2 || !v->item[0].is_int || !v->item[1].is_int)
+        return dync__st_bad("no data_offsets", t->name);
     int64_t from = v->item[0].i, to = v->item[1].i;
-    if (from < 0 || to < from || (uint64_t)to > n) return dync__st_bad("data_offsets leave the file", t->name);
+    if (from < 0 || to < from || (uint64_t)to > n)
+        return dync__st_bad("data_offsets leave the file", t->name);
     if (to - from != bytes) return dync__st_bad("data_offsets do not fit the shape", t->name);
     t->data = data + from;
     t->bytes = (size_t)bytes;
     return DYNC_OK;
 }
 
-static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t, char *data, size_t n)
+static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t,
+                                  char *data, size_t n)
 {
     if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("no object", name);
     t->name = name;
@@ -93,13 +106,15 @@ static dync_status dync__st_cover(dync__st_file *f, const char *data, size_t n)
     size_t at = 0;
     if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_data);
     for (int i = 0; i < f->n; i++) {
-        if (f->tensor[i].data != data + at) return dync__st_bad("data with gaps or overlaps", f->tensor[i].name);
+        if (f->tensor[i].data != data + at)
+            return dync__st_bad("data with gaps or overlaps", f->tensor[i].name);
         at += f->tensor[i].bytes;
     }
     if (at != n) return dync__st_bad("data that belong to no tensor", NULL);
     if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_name);
     for (int i = 1; i < f->n; i++)
-        if (strcmp(f->tensor[i - 1].name, f->tensor[i].name) == 0) return dync__st_bad("a name comes twice", f->tensor[i].name);
+        if (strcmp(f->tensor[i - 1].name, f->tensor[i].name) == 0)
+            return dync__st_bad("a name comes twice", f->tensor[i].name);
     return DYNC_OK;
 }
 
@@ -107,7 +122,8 @@ static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
 {
     if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("metadata that is no object", NULL);
     for (int i = 0; i < v->n; i++)
-        if (v->item[i].kind != DYNC__JSON_STR) return dync__st_bad("metadata that is no text", v->key[i]);
+        if (v->item[i].kind != DYNC__JSON_STR)
+            return dync__st_bad("metadata that is no text", v->key[i]);
     f->metadata = v;
     return DYNC_OK;
 }
@@ -116,9 +132,12 @@ DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
 {
     uint64_t header = 0;
     if (n < DYNC__ST_PREFIX) return dync__st_bad("the file is too short", NULL);
-    for (int i = 0; i < DYNC__ST_PREFIX; i++) header |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
-    if (header > DYNC__ST_MAX_HEADER || header > n - DYNC__ST_PREFIX) return dync__st_bad("the header's length is wrong", NULL);
-    if (header == 0 || bytes[DYNC__ST_PREFIX] != '{') return dync__st_bad("the header is no JSON object", NULL);
+    for (int i = 0; i < DYNC__ST_PREFIX; i++)
+        header |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
+    if (header > DYNC__ST_MAX_HEADER || header > n - DYNC__ST_PREFIX)
+        return dync__st_bad("the header's length is wrong", NULL);
+    if (header == 0 || bytes[DYNC__ST_PREFIX] != '{')
+        return dync__st_bad("the header is no JSON object", NULL);
     const dync__json *json = dync__json_parse(&f->arena, bytes + DYNC__ST_PREFIX, (size_t)header);
     if (!json) return dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT;
     if (json->kind != DYNC__JSON_OBJ) return dync__st_bad("the header is no JSON object", NULL);
@@ -127,11 +146,16 @@ DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
     f->tensor = dync__arena_alloc(&f->arena, (size_t)json->n * sizeof *f->tensor + 1);
     if (!f->tensor) return DYNC_ERR_MEMORY;
     for (int i = 0; i < json->n; i++) {
-        if (strcmp(json->key[i], "__metadata__") == 0) DYNC__TRY(dync__st_metadata(f, &json->item[i]));
-        else DYNC__TRY(dync__st_entry(&json->item[i], json->key[i], &f->tensor[f->n++], data, n_data));
+        if (strcmp(json->key[i], "__metadata__") == 0)
+            DYNC__TRY(dync__st_metadata(f, &json->item[i]));
+        else
+            DYNC__TRY(
+                dync__st_entry(&json->item[i], json->key[i], &f->tensor[f->n++], data, n_data));
     }
     DYNC__TRY(dync__st_cover(f, data, n_data));
-    for (int i = 0; i < f->n; i++) dync__st_swap(data + (f->tensor[i].data - data), f->tensor[i].bytes, dync__dtype_info(f->tensor[i].dtype)->bytes);
+    for (int i = 0; i < f->n; i++)
+        dync__st_swap(data + (f->tensor[i].data - data), f->tensor[i].bytes,
+                      dync__dtype_info(f->tensor[i].dtype)->bytes);
     return DYNC_OK;
 }
 
@@ -155,15 +179,18 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char
     while (low < high) {
         int mid = low + (high - low) / 2, order = strcmp(f->tensor[mid].name, name);
         if (order == 0) return &f->tensor[mid];
-        if (order < 0) low = mid + 1;
-        else high = mid;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return NULL;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values)
+static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts,
+                            const char *const *keys, const char *const *values)
 {
     uint64_t at = 0;
     dync__str_add(h, "{\"__metadata__\":{");
@@ -179,9 +206,12 @@ static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int
         uint64_t bytes = (uint64_t)t->numel * dync__dtype_info(t->dtype)->bytes;
         dync__str_addc(h, ',');
         dync__json_quote(h, items[i].name);
-        dync__str_addf(h, ":{\"dtype\":\"%s\",\"shape\":[", dync__dtype_info(t->dtype)->safetensors);
-        for (int d = 0; d < t->lay.ndim; d++) dync__str_addf(h, d ? ",%lld" : "%lld", (long long)t->lay.shape[d]);
-        dync__str_addf(h, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)at, (unsigned long long)(at + bytes));
+        dync__str_addf(h, ":{\"dtype\":\"%s\",\"shape\":[",
+                       dync__dtype_info(t->dtype)->safetensors);
+        for (int d = 0; d < t->lay.ndim; d++)
+            dync__str_addf(h, d ? ",%lld" : "%lld", (long long)t->lay.shape[d]);
+        dync__str_addf(h, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)at,
+                       (unsigned long long)(at + bytes));
         at += bytes;
     }
     dync__str_addc(h, '}');
@@ -193,7 +223,8 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     const dync__tensor *t = item->tensor;
     size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes, at = out->n;
     if (bytes == 0) return DYNC_OK;
-    if (!t->storage->data) return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
+    if (!t->storage->data)
+        return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
     bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay);
     dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
     if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
@@ -203,12 +234,14 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     return out->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values)
+DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts,
+                                    const char *const *keys, const char *const *values)
 {
     dync__str header = {0};
     dync_status status = DYNC_OK;
     dync__st_header(&header, n, items, n_texts, keys, values);
-    for (int i = 0; i < DYNC__ST_PREFIX; i++) dync__str_addc(out, (char)((uint64_t)header.n >> (8 * i) & 255));
+    for (int i = 0; i < DYNC__ST_PREFIX; i++)
+        dync__str_addc(out, (char)((uint64_t)header.n >> (8 * i) & 255));
     if (!header.failed) dync__str_addn(out, dync__str_get(&header), header.n);
     if (header.failed || out->failed) status = DYNC_ERR_MEMORY;
     dync__str_free(&header);

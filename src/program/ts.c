@@ -24,10 +24,12 @@ static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 }
 static void dync__ts_destroy(void *state) { dync__program_free(state); }
 
-static dync_status dync__ts_compile(dync__graph *, const dync_value *, int n, const char *options, dync_callable *, void *user);
+static dync_status dync__ts_compile(dync__graph *, const dync_value *, int n, const char *options,
+                                    dync_callable *, void *user);
 
 /* For each set of sizes, as sized.c asks: without options, which were told before. */
-static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user)
+static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n,
+                                     const dync__options *options, dync_callable *out, void *user)
 {
     (void)options;
     return dync__ts_compile(g, ex, n, NULL, out, user);
@@ -42,11 +44,13 @@ static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
     if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
     dync__graph *tensors = NULL;
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
-    dync__program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
+    dync__program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL),
+                  *read = NULL;
     dync__graph_unref(tensors);
     dync_status status = written ? dync__program_write_own(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n))) status = dync_error();
+    if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n)))
+        status = dync_error();
     dync__str_free(&bytes);
     dync__program_free(written);
     if (status != DYNC_OK) return status;

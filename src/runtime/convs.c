@@ -1,24 +1,32 @@
-/* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution element by element is done on its
- * accumulators (a few operators, vectors of channels; all of it or the beginning), and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
- * plan.c makes code. Nothing is changed where there is no machine code for it.
+/* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution
+ * element by element is done on its accumulators (a few operators, vectors of channels; all of it
+ * or the beginning), and arrays between convolutions, pooling and loops lie in blocks of channels.
+ * Before: plan.c has fused and scheduled; after: plan.c makes code. Nothing is changed where there
+ * is no machine code for it.
  *
- * An array goes into blocks where every step that touches it can take it so, and no loop nest would meet a whole array in the other form.
- * Convolutions and pooling take either form on either side, and change it on the way. A loop nest takes blocks by other strides: its loops are
- * cut where the layout is (rows of pixels, V channels, blocks, images), which keeps its meaning to the bit. */
+ * An array goes into blocks where every step that touches it can take it so, and no loop nest would
+ * meet a whole array in the other form. Convolutions and pooling take either form on either side,
+ * and change it on the way. A loop nest takes blocks by other strides: its loops are cut where the
+ * layout is (rows of pixels, V channels, blocks, images), which keeps its meaning to the bit. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/conv_jit.h"
 #include "../loop/fuse.h"
 
 /* touched: by how many steps */
-typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;
+typedef struct dync__cv_slot {
+    int64_t shape[4];
+    int touched;
+    bool known, bad;
+} dync__cv_slot;
 typedef struct dync__cv_step {
-    dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
-    int32_t x, y;                        /* slots */
-    int after;                           /* the loop nest that it takes over; -1 */
-    int head;                            /* a convolution takes over so many instructions; the others read their last value in the place of its result */
-    bool taken;                          /* by a convolution */
-    int refused;                         /* there is no code for it with `after` (1), with blocks (2) */
+    dync__kcall *call; /* a convolution or pooling, as it shall be; else NULL */
+    int32_t x, y;      /* slots */
+    int after;         /* the loop nest that it takes over; -1 */
+    int head; /* a convolution takes over so many instructions; the others read their last value in
+                 the place of its result */
+    bool taken;  /* by a convolution */
+    int refused; /* there is no code for it with `after` (1), with blocks (2) */
 } dync__cv_step;
 typedef struct dync__cv {
     dync__pb *pb;
@@ -28,7 +36,10 @@ typedef struct dync__cv {
     dync__cv_slot *slot;
 } dync__cv;
 
-static bool dync__cv_is(const dync__kcall *c, int kernel) { return c->row == dync__kernel_row(kernel); }
+static bool dync__cv_is(const dync__kcall *c, int kernel)
+{
+    return c->row == dync__kernel_row(kernel);
+}
 
 /* ---- loop nests over an array [N, C, H, W] --------------------------------------------------- */
 
@@ -45,7 +56,8 @@ static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t
             }
     }
     int64_t all = 1;
-    for (int d = 0; d < k->n_dims; d++) all *= k->extent[d] > 0 && (a->stride[d] || k->extent[d] == 1) ? k->extent[d] : 0;
+    for (int d = 0; d < k->n_dims; d++)
+        all *= k->extent[d] > 0 && (a->stride[d] || k->extent[d] == 1) ? k->extent[d] : 0;
     return next == numel && all == numel && a->offset == 0;
 }
 
@@ -96,7 +108,10 @@ static void dync__cv_cut(dync__kernel *k, int a, const int64_t *cut)
         }
 }
 
-static const dync__buf *dync__cv_buf(const dync__kernel *k, const dync__inst *in) { return in->buf >= 0 ? &k->buf.at[in->buf] : NULL; }
+static const dync__buf *dync__cv_buf(const dync__kernel *k, const dync__inst *in)
+{
+    return in->buf >= 0 ? &k->buf.at[in->buf] : NULL;
+}
 
 /* How kernel k meets array `slot`: 0 not at all, 1 as a whole and can take blocks, -1 otherwise. */
 static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot, int64_t lanes)
@@ -107,12 +122,15 @@ static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot
     dync__cv_cuts(shape, lanes, cut);
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) return -1;
+        if (in->prim == DYNC__P_reduce &&
+            (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN))
+            return -1;
         const dync__buf *buf = dync__cv_buf(k, in);
         if (!buf || buf->id != slot) continue;
         const dync__access *a = &k->access.at[in->access];
-        if ((in->prim != DYNC__P_load && in->prim != DYNC__P_store) || buf->dtype != DYNC_F32 || !dync__cv_walks(k, a, numel) ||
-            !dync__cv_can_cut(k, a, cut)) return -1;
+        if ((in->prim != DYNC__P_load && in->prim != DYNC__P_store) || buf->dtype != DYNC_F32 ||
+            !dync__cv_walks(k, a, numel) || !dync__cv_can_cut(k, a, cut))
+            return -1;
         result = 1;
     }
     return result;
@@ -120,12 +138,15 @@ static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot
 
 /* ---- what follows a convolution -------------------------------------------------------------- */
 
-/* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or -1: full. */
-static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole, const int64_t *cut, int64_t *step)
+/* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or
+ * -1: full. */
+static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole,
+                            const int64_t *cut, int64_t *step)
 {
     bool full = a->offset == 0;
     int64_t s = -1;
-    for (int d = 0; d < k->n_dims; d++) full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+    for (int d = 0; d < k->n_dims; d++)
+        full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
     for (int d = 0; d < k->n_dims && !full; d++) {
         int64_t at = whole->stride[d];
         if (k->extent[d] == 1) continue;
@@ -141,28 +162,35 @@ static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const 
     return true;
 }
 
-/* What reads vectors of channels at the beginning of k: so many instructions, of whose values the rest needs the last one
- * alone, and not buffer y; 0: there is no such. */
+/* What reads vectors of channels at the beginning of k: so many instructions, of whose values the
+ * rest needs the last one alone, and not buffer y; 0: there is no such. */
 static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t *cut)
 {
     int last = 0;
     int64_t step;
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_source(k, &k->access.at[k->inst.at[i].access], &k->access.at[whole], cut, &step) && step >= 0) last = i + 1;
+        if (k->inst.at[i].prim == DYNC__P_load &&
+            dync__cv_source(k, &k->access.at[k->inst.at[i].access], &k->access.at[whole], cut,
+                            &step) &&
+            step >= 0)
+            last = i + 1;
     for (int n = last + 1; last && n < k->inst.n; n++) {
         bool alone = true;
         for (int i = n; i < k->inst.n; i++)
             for (int e = 0; e < 3; e++) {
                 int arg = k->inst.at[i].arg[e];
-                alone = alone && k->inst.at[i].buf != y && (arg < 0 || arg >= n - 1 || k->inst.at[arg].prim == DYNC__P_const_);
+                alone = alone && k->inst.at[i].buf != y &&
+                        (arg < 0 || arg >= n - 1 || k->inst.at[arg].prim == DYNC__P_const_);
             }
         if (alone) return n;
     }
     return 0;
 }
 
-/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. head: the beginning of it. */
-static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after, int *head)
+/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's,
+ * its result c's. head: the beginning of it. */
+static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c,
+                           dync__cj_after *after, int *head)
 {
     int8_t number[DYNC__CT_POST * 2];
     int64_t cut[3];
@@ -171,7 +199,8 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     memset(after, 0, sizeof *after);
     if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[from = i].access;
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y)
+            whole = k->inst.at[from = i].access;
     dync__cv_cuts(v->slot[y].shape, v->slot[y].shape[1], cut);
     if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
     dync__cv_cut(k, whole, cut);
@@ -187,8 +216,10 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
         number[i] = (int8_t)after->n;
         if (in->prim == DYNC__P_store) {
             int64_t step;
-            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 || !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
-                step >= 0 || buf->mode != DYNC__BUF_OUT) return false;
+            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 ||
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
+                step >= 0 || buf->mode != DYNC__BUF_OUT)
+                return false;
             stored = buf->id;
             continue;
         }
@@ -200,11 +231,15 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
         if (after->n == DYNC__CT_POST) return false;
         p->prim = in->prim;
         p->imm = in->prim == DYNC__P_const_ ? (float)in->imm.f : 0;
-        for (int e = 0; e < 3; e++) p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
+        for (int e = 0; e < 3; e++)
+            p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
         if (in->prim == DYNC__P_load) {
             int64_t step, offset = k->access.at[in->access].offset;
-            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES || c->n + 1 >= DYNC__KCALL_OPERANDS ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) || step < 0) return false;
+            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES ||
+                c->n + 1 >= DYNC__KCALL_OPERANDS ||
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
+                step < 0)
+                return false;
             p->source = (int8_t)after->n_operands;
             after->step[after->n_operands++] = step;
             dync__operand *o = &c->operand[c->n++];
@@ -219,11 +254,12 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
-        if (c->operand[i].slot == stored) return false;       /* in place */
+        if (c->operand[i].slot == stored) return false; /* in place */
     return stored >= 0 && after->n > 1;
 }
 
-/* Step i, a convolution, and the only reader of its result. What it reads must still be there where that stands. */
+/* Step i, a convolution, and the only reader of its result. What it reads must still be there where
+ * that stands. */
 static dync_status dync__cv_join(dync__cv *v, int i)
 {
     dync__cv_step *s = &v->at[i];
@@ -234,7 +270,8 @@ static dync_status dync__cv_join(dync__cv *v, int i)
         for (int b = 0; v->step[j].k && b < v->step[j].k->buf.n; b++)
             if (v->step[j].k->buf.at[b].id == s->y) reader = j;
         for (int o = 0; reader < 0 && o < s->call->n; o++)
-            if (dync__step_mode(&v->step[j], s->call->operand[o].slot) & DYNC__BUF_OUT) return DYNC_OK;
+            if (dync__step_mode(&v->step[j], s->call->operand[o].slot) & DYNC__BUF_OUT)
+                return DYNC_OK;
     }
     if (reader < 0 || v->at[reader].taken || v->at[reader].head) return DYNC_OK;
     for (int part = 0; part < 2 && s->after < 0; part++) {
@@ -260,8 +297,10 @@ static void dync__cv_know(dync__cv *v, const dync__operand *o)
 {
     dync__cv_slot *s = &v->slot[o->slot];
     int64_t numel = dync__operand_numel(o);
-    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && o->lay.offset == 0 && dync__layout_is_contiguous(&o->lay) && numel > 0 &&
-                v->pb->slot.at[o->slot].kind == DYNC__SLOT_TEMP && v->pb->slot.at[o->slot].size == numel;
+    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && o->lay.offset == 0 &&
+                dync__layout_is_contiguous(&o->lay) && numel > 0 &&
+                v->pb->slot.at[o->slot].kind == DYNC__SLOT_TEMP &&
+                v->pb->slot.at[o->slot].size == numel;
     if (fits && s->known) fits = memcmp(s->shape, o->lay.shape, sizeof s->shape) == 0;
     if (o->lay.ndim == 4 && !s->known) memcpy(s->shape, o->lay.shape, sizeof s->shape);
     s->known = true;
@@ -282,7 +321,10 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
     return channels % v->V == 0;
 }
 
-static bool dync__cv_blocked(const dync__cv *v, int32_t slot) { return v->slot[slot].known && !v->slot[slot].bad; }
+static bool dync__cv_blocked(const dync__cv *v, int32_t slot)
+{
+    return v->slot[slot].known && !v->slot[slot].bad;
+}
 
 static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
 {
@@ -299,9 +341,13 @@ static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
         const dync__buf *buf = dync__cv_buf(k, in);
         if (!buf) continue;
         int64_t walked = 1;
-        for (int d = 0; d < k->n_dims; d++) walked *= k->access.at[in->access].stride[d] ? k->extent[d] : 1;
-        if (dync__cv_blocked(v, buf->id)) meets = meets && dync__cv_meets(v, k, buf->id, v->V) == 1 && memcmp(v->slot[buf->id].shape, shape, 4 * sizeof *shape) == 0;
-        else if (walked >= numel) meets = false;
+        for (int d = 0; d < k->n_dims; d++)
+            walked *= k->access.at[in->access].stride[d] ? k->extent[d] : 1;
+        if (dync__cv_blocked(v, buf->id))
+            meets = meets && dync__cv_meets(v, k, buf->id, v->V) == 1 &&
+                    memcmp(v->slot[buf->id].shape, shape, 4 * sizeof *shape) == 0;
+        else if (walked >= numel)
+            meets = false;
     }
     for (int i = 0; i < k->buf.n && n < 64; i++)
         if (dync__cv_blocked(v, k->buf.at[i].id)) slots[n++] = k->buf.at[i].id;
@@ -344,12 +390,17 @@ static dync_status dync__cv_gather(dync__cv *v)
     }
     for (int i = 0; i < v->n; i++) {
         dync__kcall *c = v->step[i].k ? NULL : v->step[i].call;
-        if (!c || !(dync__cv_is(c, DYNC__K_conv2d) || dync__cv_is(c, DYNC__K_max_pool2d) || dync__cv_is(c, DYNC__K_avg_pool2d))) {
-            for (int o = 0; c && o < c->n; o++) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
+        if (!c || !(dync__cv_is(c, DYNC__K_conv2d) || dync__cv_is(c, DYNC__K_max_pool2d) ||
+                    dync__cv_is(c, DYNC__K_avg_pool2d))) {
+            for (int o = 0; c && o < c->n; o++)
+                v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
             continue;
         }
-        if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c))) return DYNC_ERR_MEMORY;
-        if (dync__cv_is(c, DYNC__K_max_pool2d) && v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP && v->slot[c->operand[2].slot].touched == 1)
+        if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c)))
+            return DYNC_ERR_MEMORY;
+        if (dync__cv_is(c, DYNC__K_max_pool2d) &&
+            v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP &&
+            v->slot[c->operand[2].slot].touched == 1)
             c->n = 2;
         int y = dync__cv_is(c, DYNC__K_conv2d) ? c->n - 1 : 1;
         v->at[i].x = c->operand[0].slot;
@@ -360,13 +411,17 @@ static dync_status dync__cv_gather(dync__cv *v)
             if (o != y) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
         for (int side = 0; side < 2; side++) {
             const dync__operand *o = &c->operand[side ? y : 0];
-            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
+            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || v->at[i].refused == 2 ||
+                !dync__cv_side(v, c, o))
+                v->slot[o->slot].bad = true;
         }
     }
     for (int i = 0; i < v->n; i++) {
         const dync__kcall *c = v->at[i].call;
-        if (!c || !dync__cv_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 || c->operand[c->n - 1].lay.offset ||
-            !dync__layout_is_contiguous(&c->operand[c->n - 1].lay)) continue;
+        if (!c || !dync__cv_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 ||
+            c->operand[c->n - 1].lay.offset ||
+            !dync__layout_is_contiguous(&c->operand[c->n - 1].lay))
+            continue;
         int32_t y = v->at[i].y;
         bool side = dync__cv_side(v, c, &c->operand[c->n - 1]);
         DYNC__TRY(dync__cv_join(v, i));
@@ -384,7 +439,8 @@ static void dync__cv_mark(dync__cv *v)
     for (int i = 0; i < v->n; i++) {
         dync__kcall *c = v->at[i].call;
         for (int o = 0; c && o < c->n; o++)
-            if (dync__cv_blocked(v, c->operand[o].slot)) c->blocked = (uint16_t)(c->blocked | 1u << o);
+            if (dync__cv_blocked(v, c->operand[o].slot))
+                c->blocked = (uint16_t)(c->blocked | 1u << o);
     }
 }
 
@@ -401,10 +457,12 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
         dync__cv_cut(k, k->inst.at[i].access, cut);
         dync__access a = k->access.at[k->inst.at[i].access];
         for (int d = 0; d < k->n_dims; d++)
-            if (a.stride[d] < cut[0]) a.stride[d] *= v->V;
-            else if (a.stride[d] < cut[1]) a.stride[d] /= cut[0];
+            if (a.stride[d] < cut[0])
+                a.stride[d] *= v->V;
+            else if (a.stride[d] < cut[1])
+                a.stride[d] /= cut[0];
         int access = dync__kernel_access(k, 0, a.stride);
-        if (access < 0) return;                      /* k->failed */
+        if (access < 0) return; /* k->failed */
         k->inst.at[i].access = access;
         any = true;
     }
@@ -415,7 +473,8 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
 static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
 {
     for (int i = 0; i < head; i++)
-        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == c->operand[c->n - 1].slot) {
+        if (k->inst.at[i].prim == DYNC__P_load &&
+            dync__cv_buf(k, &k->inst.at[i])->id == c->operand[c->n - 1].slot) {
             k->inst.at[head - 1] = k->inst.at[i];
             break;
         }
@@ -426,7 +485,8 @@ static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
 static dync_status dync__cv_commit(dync__cv *v, int *n)
 {
     int kept = 0;
-    for (int i = 0; i < v->n; i++)                   /* a convolution moves to where the nest stood that it has taken over */
+    for (int i = 0; i < v->n;
+         i++) /* a convolution moves to where the nest stood that it has taken over */
         if (v->at[i].call && v->at[i].after >= 0) v->at[v->at[i].after].call = v->at[i].call;
     for (int i = 0; i < v->n; i++) {
         dync__fuse_step s = v->step[i];
@@ -449,7 +509,9 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
     dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
     bool any = false, again = true;
     dync__epilogue_sink(step, *n);
-    for (int i = 0; i < *n; i++) any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) || dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
+    for (int i = 0; i < *n; i++)
+        any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) ||
+                                     dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
     if (!any || !v.V || *n < 2) return DYNC_OK;
     v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);
     v.slot = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *v.slot);

@@ -1,17 +1,21 @@
-/* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the kernel call runs them on rows of the
- * result as they are done, while they are in the cache, and where the loops only turn the result into another of the same size, in its
- * memory. Before: plan.c has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and conv.c run them.
+/* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the
+ * kernel call runs them on rows of the result as they are done, while they are in the cache, and
+ * where the loops only turn the result into another of the same size, in its memory. Before: plan.c
+ * has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and
+ * conv.c run them.
  *
- * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
- * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads.
- * Prologues are the mirror of it, on other devices: a kernel whose one result only a call reads, and that might run just before that.
- * What is scattered into is no copy where it can be the result's own memory. */
+ * Which: the nearest kernel that reads the result in the order it is written, row by row, and could
+ * as well run right after the call: nothing in between touches what it writes or writes what it
+ * reads, and it writes no input of the plan and nothing that the call reads. Prologues are the
+ * mirror of it, on other devices: a kernel whose one result only a call reads, and that might run
+ * just before that. What is scattered into is no copy where it can be the result's own memory. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/operand.h"
 
 /* The result as the kernel reads it: its elements in order of the loops. */
-static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a, const dync__operand *c)
+static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
+                                    const dync__operand *c)
 {
     int64_t next = 1;
     for (int d = k->n_dims - 1; d >= 0; d--) {
@@ -27,9 +31,11 @@ static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c)
     bool any = false;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random) return false;
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random)
+            return false;
         if (in->buf < 0 || k->buf.at[in->buf].id != c->slot) continue;
-        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c)) return false;
+        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c))
+            return false;
         any = true;
     }
     return any && !k->uses_random;
@@ -48,7 +54,8 @@ DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot)
     const dync__kcall *c = s->k ? NULL : s->call;
     int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
     for (int i = 0; c && i < c->n; i++)
-        if (c->operand[i].slot == slot) mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
+        if (c->operand[i].slot == slot)
+            mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
     /* a prologue's too */
     for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;
     return mode;
@@ -59,12 +66,14 @@ static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *
 {
     for (int i = 0; i < k->buf.n; i++) {
         int mode = dync__step_mode(s, k->buf.at[i].id);
-        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT)) return false;
+        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT))
+            return false;
     }
     return true;
 }
 
-/* Calls go to just before the loops that first read their result, where nothing in between minds. */
+/* Calls go to just before the loops that first read their result, where nothing in between minds.
+ */
 DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
 {
     for (int at = n - 3; at >= 0; at--) {
@@ -72,8 +81,10 @@ DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
         const dync__kcall *c = s.k ? NULL : s.call;
         if (!c || dync__kcall_rows(c) <= 0) continue;
         int to = at + 1;
-        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot); to++) {
-            for (int i = 0; i < c->n && passes; i++) passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
+        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot);
+             to++) {
+            for (int i = 0; i < c->n && passes; i++)
+                passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
             if (!passes) to = n;
         }
         if (to >= n || !step[to].k) continue;
@@ -82,14 +93,19 @@ DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
     }
 }
 
-static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__fuse_step *call)
+static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k,
+                                        const dync__fuse_step *call)
 {
     for (int i = 0; i < k->buf.n; i++)
-        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__step_mode(call, k->buf.at[i].id))) return false;
+        if ((k->buf.at[i].mode & DYNC__BUF_OUT) &&
+            (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT ||
+             dync__step_mode(call, k->buf.at[i].id)))
+            return false;
     return true;
 }
 
-DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel *(*with)[3])
+DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at,
+                                         const dync__kernel *(*with)[3])
 {
     const dync__kernel *k = step[at].k;
     int slot = -1, outs = 0, to = -1;
@@ -103,12 +119,15 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
     }
     bool ok = to >= 0;
     for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
-    for (int i = 0; ok && i < step[to].n_writes; i++) ok = !dync__epilogue_mode(k, step[to].writes[i]);
-    int place = ok ? dync__device_hook->call_takes(pb->device, step[to].call, k) : -1, reads = ok ? step[to].n_reads : 0;
+    for (int i = 0; ok && i < step[to].n_writes; i++)
+        ok = !dync__epilogue_mode(k, step[to].writes[i]);
+    int place = ok ? dync__device_hook->call_takes(pb->device, step[to].call, k) : -1,
+        reads = ok ? step[to].n_reads : 0;
     if (place <= 0) return DYNC_OK;
     int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < reads + k->buf.n; i++) all[i] = i < reads ? step[to].reads[i] : k->buf.at[i - reads].id;
+    for (int i = 0; i < reads + k->buf.n; i++)
+        all[i] = i < reads ? step[to].reads[i] : k->buf.at[i - reads].id;
     step[to].reads = all;
     step[to].n_reads += k->buf.n;
     with[to][place] = k;
@@ -124,7 +143,8 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
     if (!dync__layout_is_contiguous(&out->lay)) return -1;
     for (int j = at + 1; j < n && j <= at + NEAR; j++) {
         const dync__kernel *k = step[j].k;
-        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, &step[at]);
+        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) &&
+                  dync__epilogue_writes_apart(pb, k, &step[at]);
         for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
         if (ok) return j;
     }
@@ -132,7 +152,8 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
 }
 
 /* Does a step but these two read or write the call's result? */
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with)
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
+                                    int with)
 {
     const dync__kcall *c = step[at].call;
     int32_t slot = c->operand[c->n - 1].slot;
@@ -142,8 +163,10 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *s
     return false;
 }
 
-/* The slot that can hold the result in place of its own: k stores once, to an equal place of this slot, and nobody else wants the result. */
-DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with)
+/* The slot that can hold the result in place of its own: k stores once, to an equal place of this
+ * slot, and nobody else wants the result. */
+DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
+                                     int with)
 {
     const dync__kcall *c = step[at].call;
     const dync__operand *out = &c->operand[c->n - 1];
@@ -155,7 +178,8 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
         if (in->prim != DYNC__P_store) continue;
         const dync__buf *b = &k->buf.at[in->buf];
         stores++;
-        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype && dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
+        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype &&
+            dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
             pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
             slot = b->id;
     }
@@ -182,25 +206,35 @@ static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int
     }
 }
 
-/* The base of a scatter is made where the result will be if nobody else wants it later; the result of one whose base is an input goes there
- * at once if all of it is copied there. */
+/* The base of a scatter is made where the result will be if nobody else wants it later; the result
+ * of one whose base is an input goes there at once if all of it is copied there. */
 DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int n)
 {
     for (int at = 0; at < n; at++) {
         const dync__kcall *c = step[at].k ? NULL : step[at].call;
-        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add && c->row->run != dync__k_index_add)) continue;
+        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
+                   c->row->run != dync__k_index_add))
+            continue;
         const dync__operand *op = c->operand;
         const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
         int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
-        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 || op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
-            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) || dync__in_place_mode(step, 0, at, out))
+        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 ||
+            op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
+            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) ||
+            dync__in_place_mode(step, 0, at, out))
             continue;
-        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size && !dync__in_place_mode(step, at + 1, n, base)) dync__in_place_rename(step, at + 1, base, out);
+        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size &&
+            !dync__in_place_mode(step, at + 1, n, base))
+            dync__in_place_rename(step, at + 1, base, out);
         while (copy < n && !dync__step_mode(&step[copy], base)) copy++;
-        const dync__kernel *k = copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k : NULL;
+        const dync__kernel *k =
+            copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k
+                                                                                      : NULL;
         const dync__inst *last = k && k->inst.n == 2 && k->buf.n == 2 ? &k->inst.at[1] : NULL;
-        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base || k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
-            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) || dync__in_place_mode(step, copy + 1, n, base))
+        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base ||
+            k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
+            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) ||
+            dync__in_place_mode(step, copy + 1, n, base))
             continue;
         memset(&step[copy], 0, sizeof step[copy]);
         dync__in_place_rename(step + at, n - at, out, base);

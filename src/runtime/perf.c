@@ -1,15 +1,21 @@
-/* runtime/perf.c: DYNC_LOG=perf: what each step of a plan takes, and which part of the machine's peak that is. Before: plan.c and run.c.
+/* runtime/perf.c: DYNC_LOG=perf: what each step of a plan takes, and which part of the machine's
+ * peak that is. Before: plan.c and run.c.
  *
- * Work is counted once, when the plan is made: arithmetic of loops (an fma is two) and products; bytes are each buffer's elements once. The
- * peaks are measured by the same generators at the first table: chains of fma in registers, and a sum of two arrays larger than caches.
- * A table comes after the 1st, 10th, 100th... run, with the best time of each step. */
+ * Work is counted once, when the plan is made: arithmetic of loops (an fma is two) and products;
+ * bytes are each buffer's elements once. The peaks are measured by the same generators at the first
+ * table: chains of fma in registers, and a sum of two arrays larger than caches. A table comes
+ * after the 1st, 10th, 100th... run, with the best time of each step. */
 #include "../dync.in.h"
 #include "plan.h"
 
 struct dync__perf {
     dync__mutex lock;
     int64_t runs;
-    struct { double operations, bytes; uint64_t best; const char *name; } step[];
+    struct {
+        double operations, bytes;
+        uint64_t best;
+        const char *name;
+    } step[];
 };
 
 static double dync__perf_extent(const dync__kernel *k, const dync__access *a, int from, int to)
@@ -21,13 +27,21 @@ static double dync__perf_extent(const dync__kernel *k, const dync__access *a, in
 
 static void dync__perf_count_kernel(const dync__kernel *k, double *operations, double *bytes)
 {
-    double all = dync__perf_extent(k, NULL, 0, k->n_dims), rows = dync__perf_extent(k, NULL, 0, k->n_outer);
+    double all = dync__perf_extent(k, NULL, 0, k->n_dims),
+           rows = dync__perf_extent(k, NULL, 0, k->n_outer);
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool moves = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_const_ || in->prim == DYNC__P_bitcast, seen = false;
-        if (!moves) *operations += (in->prim == DYNC__P_fma ? 2 : 1) * (in->section & 1 ? all : rows);
-        for (int j = 0; j < i && !seen; j++) seen = k->inst.at[j].buf == in->buf && k->inst.at[j].access == in->access && k->inst.at[j].prim == in->prim;
-        if (in->buf >= 0 && !seen) *bytes += dync__perf_extent(k, &k->access.at[in->access], 0, k->n_dims) * dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        bool moves = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_const_ ||
+                     in->prim == DYNC__P_bitcast,
+             seen = false;
+        if (!moves)
+            *operations += (in->prim == DYNC__P_fma ? 2 : 1) * (in->section & 1 ? all : rows);
+        for (int j = 0; j < i && !seen; j++)
+            seen = k->inst.at[j].buf == in->buf && k->inst.at[j].access == in->access &&
+                   k->inst.at[j].prim == in->prim;
+        if (in->buf >= 0 && !seen)
+            *bytes += dync__perf_extent(k, &k->access.at[in->access], 0, k->n_dims) *
+                      dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
     }
 }
 
@@ -42,25 +56,33 @@ static double dync__perf_numel(const dync__operand *o)
 static void dync__perf_count_call(const dync__kcall *c, double *operations, double *bytes)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1];
-    for (int i = 0; i < c->n; i++) *bytes += dync__perf_numel(&c->operand[i]) * dync__dtype_info(c->operand[i].dtype)->bytes;
+    for (int i = 0; i < c->n; i++)
+        *bytes += dync__perf_numel(&c->operand[i]) * dync__dtype_info(c->operand[i].dtype)->bytes;
     if (c->row == dync__kernel_row(DYNC__K_matmul) || c->row == dync__kernel_row(DYNC__K_addmm))
-        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * (double)a->lay.shape[a->lay.ndim - 1];
+        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) *
+                      (double)a->lay.shape[a->lay.ndim - 1];
     if (c->row == dync__kernel_row(DYNC__K_conv2d))
-        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * dync__perf_numel(b) / (double)DYNC__MAX(b->lay.shape[0], 1);
+        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * dync__perf_numel(b) /
+                      (double)DYNC__MAX(b->lay.shape[0], 1);
 }
 
 DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step)
 {
-    struct dync__perf *f = dync__arena_alloc(&p->arena, sizeof *f + (size_t)p->n_steps * sizeof f->step[0]);
-    if (!f) return;                    /* without memory there is no table */
+    struct dync__perf *f =
+        dync__arena_alloc(&p->arena, sizeof *f + (size_t)p->n_steps * sizeof f->step[0]);
+    if (!f) return; /* without memory there is no table */
     for (int i = 0, at = 0; at < p->n_steps; i++) {
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         char name[64];
-        const char *what = step[i].k ? step[i].k->name : ((const dync__kcall *)step[i].call)->row->name;
-        dync__format(name, sizeof name, "%s%s", what, !step[i].k && p->step[at].code ? " with epilogue" : "");
+        const char *what = step[i].k ? step[i].k->name
+                                     : ((const dync__kcall *)step[i].call)->row->name;
+        dync__format(name, sizeof name, "%s%s", what,
+                     !step[i].k && p->step[at].code ? " with epilogue" : "");
         f->step[at].name = dync__arena_strdup(&p->arena, name);
-        if (step[i].k) dync__perf_count_kernel(step[i].k, &f->step[at].operations, &f->step[at].bytes);
-        else dync__perf_count_call(step[i].call, &f->step[at].operations, &f->step[at].bytes);
+        if (step[i].k)
+            dync__perf_count_kernel(step[i].k, &f->step[at].operations, &f->step[at].bytes);
+        else
+            dync__perf_count_call(step[i].call, &f->step[at].operations, &f->step[at].bytes);
         f->step[at++].best = UINT64_MAX;
     }
     p->perf = f;
@@ -74,7 +96,8 @@ static uint64_t dync__perf_best_of(const dync__kernel *k, void *const *buffers)
     uint64_t best = UINT64_MAX;
     for (int i = 0; code && i < 6; i++) {
         uint64_t start = dync__now_ns();
-        if (dync__code_run(code, buffers, 0, 0) == DYNC_OK) best = DYNC__MIN(best, dync__now_ns() - start);
+        if (dync__code_run(code, buffers, 0, 0) == DYNC_OK)
+            best = DYNC__MIN(best, dync__now_ns() - start);
     }
     dync__code_free(code);
     return best;
@@ -95,13 +118,16 @@ static void dync__perf_peaks(double peak[2])
         int v[2];
         if (which == 0) memset(data, 0, (size_t)n * 3 * sizeof *data);
         for (int i = 0; i < 2; i++)
-            v[i] = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, n, NULL), dync__kernel_access(k, 0, which ? dense : line));
+            v[i] = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, n, NULL),
+                                 dync__kernel_access(k, 0, which ? dense : line));
         int x = v[0], y = v[1];
         for (int i = 0; which == 0 && i < CHAIN; i++) {
             x = dync__lb_op(&b, DYNC__P_fma, x, v[0], v[1]);
             y = dync__lb_op(&b, DYNC__P_fma, y, v[1], v[0]);
         }
-        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, n, NULL), dync__kernel_access(k, 0, which ? dense : line), dync__lb_op(&b, DYNC__P_add, x, y, -1));
+        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, n, NULL),
+                       dync__kernel_access(k, 0, which ? dense : line),
+                       dync__lb_op(&b, DYNC__P_add, x, y, -1));
         double ns = k->failed ? 0 : (double)dync__perf_best_of(k, buffers);
         peak[which] = ns > 0 ? (double)n * (which ? 12 : 4 * CHAIN + 1) / ns : 0;
     }
@@ -119,11 +145,15 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
     dync__lock(&lock);
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
-    dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
+    dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs,
+                   p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
-        double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)), flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
-        dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i, f->step[i].name ? f->step[i].name : "", ns / 1000, flops,
-                       peak[0] > 0 ? 100 * flops / peak[0] : 0.0, bytes, peak[1] > 0 ? 100 * bytes / peak[1] : 0.0);
+        double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)),
+               flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
+        dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i,
+                       f->step[i].name ? f->step[i].name : "", ns / 1000, flops,
+                       peak[0] > 0 ? 100 * flops / peak[0] : 0.0, bytes,
+                       peak[1] > 0 ? 100 * bytes / peak[1] : 0.0);
     }
     dync__log_text(DYNC__LOG_perf, p->name, dync__str_get(&s));
     dync__str_free(&s);

@@ -1,5 +1,6 @@
-/* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line: fuse, simplify, schedule, memory plan,
- * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
+/* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line:
+ * fuse, simplify, schedule, memory plan, code. Before: op/lower.c and inductor/lower.c fill the
+ * builder. After: run.c. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/conv_jit.h"
@@ -8,7 +9,8 @@
 /* ---- builder --------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
 {
-    dync__slot s = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
+    dync__slot s = {
+        .kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
     if (kind == DYNC__SLOT_INPUT) s.index = pb->n_inputs;
     if (kind == DYNC__SLOT_OUTPUT) s.index = pb->n_outputs;
     if (!dync__avec_push(pb->arena, &pb->slot, s)) return -1;
@@ -41,11 +43,14 @@ static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync_
     out->k = s->kernel;
     if (s->kernel) return DYNC_OK;
     const dync__kcall *c = s->call;
-    int32_t *ids = dync__arena_alloc(pb->arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids), *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
+    int32_t *ids = dync__arena_alloc(pb->arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids),
+            *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
     if (!ids) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
-        if (c->operand[i].written) writes[out->n_writes++] = c->operand[i].slot;
-        else ids[out->n_reads++] = c->operand[i].slot;
+        if (c->operand[i].written)
+            writes[out->n_writes++] = c->operand[i].slot;
+        else
+            ids[out->n_reads++] = c->operand[i].slot;
     }
     out->reads = ids;
     out->writes = writes;
@@ -53,23 +58,28 @@ static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync_
     return DYNC_OK;
 }
 
-static void dync__plan_log(const dync__pb *pb, int stage, const char *name, const dync__fuse_step *step, int n)
+static void dync__plan_log(const dync__pb *pb, int stage, const char *name,
+                           const dync__fuse_step *step, int n)
 {
     (void)pb;
     if (!dync__log_on(stage)) return;
     dync__str s = {0};
     for (int i = 0; i < n; i++) {
-        if (step[i].k) dync__kernel_print(&s, step[i].k);
-        else dync__str_addf(&s, "call %s\n", ((const dync__kcall *)step[i].call)->row->name);
+        if (step[i].k)
+            dync__kernel_print(&s, step[i].k);
+        else
+            dync__str_addf(&s, "call %s\n", ((const dync__kcall *)step[i].call)->row->name);
     }
     dync__log_text(stage, name ? name : "plan", dync__str_get(&s));
     dync__str_free(&s);
 }
 
-DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt, dync__fuse_step *step, int *n)
+DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt,
+                                         dync__fuse_step *step, int *n)
 {
     dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
-    for (int i = 0; i < pb->step.n; i++) DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
+    for (int i = 0; i < pb->step.n; i++)
+        DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
     *n = pb->step.n;
     dync__plan_log(pb, DYNC__LOG_loops, opt->name, step, *n);
     DYNC__TRY(dync__fuse(pb->arena, step, n, &fuse));
@@ -81,7 +91,8 @@ DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options 
         if (step[i].k->failed) return dync__fail_memory(0);
     }
     dync__plan_log(pb, DYNC__LOG_fused, opt->name, step, *n);
-    if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused)) dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
+    if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused))
+        dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
     return DYNC_OK;
 }
 
@@ -92,8 +103,10 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
     return false;
 }
 
-/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels `with`, some NULL. */
-static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call, const dync__kernel *const *with, int n_with)
+/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels
+ * `with`, some NULL. */
+static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call,
+                                         const dync__kernel *const *with, int n_with)
 {
     int n = call ? call->n : 0;
     for (int w = 0; w < n_with; w++) n += with[w] ? with[w]->buf.n : 0;
@@ -114,7 +127,8 @@ static bool *dync__plan_hosts(dync__plan *p, const dync__plan_step *s, int from)
     return host;
 }
 
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune)
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k,
+                                     const char *autotune)
 {
     s->draws = k->uses_random;
     DYNC__TRY(dync__plan_step_slots(p, s, NULL, &k, 1));
@@ -124,11 +138,14 @@ static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dy
     } else {
         s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     }
-    return s->code || s->device_code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    return s->code || s->device_code ? DYNC_OK
+           : dync_error() != DYNC_OK ? dync_error()
+                                     : DYNC_ERR_MEMORY;
 }
 
 /* The kernel that can be the epilogue of the call step[at] is no step of its own. */
-static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel **k)
+static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb,
+                                       dync__fuse_step *step, int n, int at, const dync__kernel **k)
 {
     dync__kcall *c = step[at].call;
     int64_t rows = dync__kcall_rows(c);
@@ -141,7 +158,8 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
         if ((*k)->buf.at[i].id == slot) stored = &(*k)->buf.at[i];
     /* what is in the cache is not stored past it */
     if (stored) stored->mode |= DYNC__BUF_IN;
-    if (!(s->code = dync__code_new(*k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (!(s->code = dync__code_new(*k)))
+        return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
@@ -158,27 +176,36 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
     return DYNC_OK;
 }
 
-/* On another device the call does what follows it where the device can. keep: the call's own result has other readers. */
-static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel **k, bool *keep)
+/* On another device the call does what follows it where the device can. keep: the call's own result
+ * has other readers. */
+static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb,
+                                       dync__fuse_step *step, int n, int at, const dync__kernel **k,
+                                       bool *keep)
 {
     int with = dync__epilogue_find(pb, step, n, at);
-    if (with < 0 || dync__device_hook->call_takes(p->device, step[at].call, step[with].k) != 0) return;
+    if (with < 0 || dync__device_hook->call_takes(p->device, step[at].call, step[with].k) != 0)
+        return;
     *k = step[with].k;
     *keep = dync__epilogue_wanted(pb, step, n, at, with);
     memset(&step[with], 0, sizeof step[with]);
 }
 
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *const with[3], bool keep, int64_t *scratch)
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from,
+                                   const dync__kernel *const with[3], bool keep, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after)))) return DYNC_ERR_MEMORY;
+    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
-        c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
+        c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX
+                                    ? from_slot->index + 1
+                                    : 0);
     }
     if (p->device != DYNC_CPU && !c->row->any_device) {
         /* what is made on its way has no memory */
-        for (int i = 0; i < 2; i++) c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;
+        for (int i = 0; i < 2; i++)
+            c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;
         DYNC__TRY(dync__plan_step_slots(p, s, c, with, 3));
         const bool *host = dync__plan_hosts(p, s, c->n);
         s->device_code = host ? dync__device_hook->call_new(p->device, c, with, host, keep) : NULL;
@@ -197,7 +224,11 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     dync__life *life = dync__arena_alloc(&arena, (size_t)(p->n_slots + 1) * sizeof *life);
     dync_status status = life ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; life && i < p->n_slots; i++)
-        life[i] = (dync__life){.slot = i, .first = -1, .last = -1, .bytes = p->slot[i].size * dync__dtype_info(p->slot[i].dtype)->bytes};
+        life[i] =
+            (dync__life){.slot = i,
+                         .first = -1,
+                         .last = -1,
+                         .bytes = p->slot[i].size * dync__dtype_info(p->slot[i].dtype)->bytes};
     for (int i = 0; life && i < p->n_steps; i++)
         for (int k = 0; k < p->step[i].n; k++) {
             dync__life *l = &life[p->step[i].slot[k]];
@@ -206,7 +237,8 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
             l->last = off ? p->n_steps : i;
         }
     if (status == DYNC_OK) status = dync__memplan(&arena, life, p->n_slots, &p->arena_bytes);
-    for (int i = 0; status == DYNC_OK && i < p->n_slots; i++) p->slot[i].arena_offset = life[i].first >= 0 ? life[i].offset : -1;
+    for (int i = 0; status == DYNC_OK && i < p->n_slots; i++)
+        p->slot[i].arena_offset = life[i].first >= 0 ? life[i].offset : -1;
     dync__arena_free(&arena);
     p->scratch_offset = p->arena_bytes;
     p->arena_bytes += scratch;
@@ -221,7 +253,8 @@ static size_t dync__plan_step_bytes(const dync__plan_step *s)
     size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
     for (int i = 0; c && i < c->n; i++) {
         const dync__operand *o = &c->operand[i];
-        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype) bytes += (size_t)dync__operand_numel(o) * 8;
+        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
+            bytes += (size_t)dync__operand_numel(o) * 8;
     }
     return bytes;
 }
@@ -232,9 +265,11 @@ static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n
     size_t most = 0;
     for (int i = 0; i < n; i++) {
         for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
-            writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) && p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
+            writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) &&
+                      p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
         const dync__kcall *c = step[i].k ? NULL : step[i].call;
-        for (int o = 0; c && o < c->n; o++) writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
+        for (int o = 0; c && o < c->n; o++)
+            writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
     }
     for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
     p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;
@@ -245,25 +280,32 @@ static dync_status dync__plan_sources(dync__plan *p)
 {
     for (int i = 0; i < p->n_steps; i++) {
         dync__plan_step *s = &p->step[i];
-        dync__plan_source *source = dync__arena_alloc(&p->arena, (size_t)(s->n + 1) * sizeof *source);
+        dync__plan_source *source =
+            dync__arena_alloc(&p->arena, (size_t)(s->n + 1) * sizeof *source);
         if (!source) return DYNC_ERR_MEMORY;
         for (int k = 0; k < s->n; k++) {
             const dync__slot *slot = &p->slot[s->slot[k]];
-            source[k] = (dync__plan_source){slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
+            source[k] = (dync__plan_source){
+                slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
         }
         s->source = source;
     }
     return DYNC_OK;
 }
 
-/* A check of indices that the loops after it make as they read them; not where they write what the caller has, which stays as it was if one is outside. */
+/* A check of indices that the loops after it make as they read them; not where they write what the
+ * caller has, which stays as it was if one is outside. */
 static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
 {
     const dync__kcall *c = s->call;
     const dync__operand *index = c ? &c->operand[0] : NULL;
-    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) && dync__layout_is_contiguous(&index->lay);
-    for (int b = 0; own && b < k->buf.n; b++) own = !(k->buf.at[b].mode & DYNC__BUF_OUT) || p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
-    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) &&
+               dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; own && b < k->buf.n; b++)
+        own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
+              p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
+                                         dync__operand_numel(index), c->attr[0]);
 }
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
@@ -288,13 +330,17 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
         bool keep = true;
-        if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU) DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
+        if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU)
+            DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
         /* everything it made went elsewhere by fusion */
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
-        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
+        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU)
+            DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
+        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU)
+            dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune)
+                            : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
         if (step[i].k && s > p->step && s->code) dync__plan_checks(p, s - 1, step[i].k);
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
@@ -314,7 +360,8 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
     if (dync__log_on(DYNC__LOG_memory) || dync__log_on(DYNC__LOG_code)) {
         dync__str s = {0};
         dync__plan_dump(&s, p);
-        dync__log_text(dync__log_on(DYNC__LOG_code) ? DYNC__LOG_code : DYNC__LOG_memory, p->name, dync__str_get(&s));
+        dync__log_text(dync__log_on(DYNC__LOG_code) ? DYNC__LOG_code : DYNC__LOG_memory, p->name,
+                       dync__str_get(&s));
         dync__str_free(&s);
     }
     return p;
@@ -340,7 +387,8 @@ DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }
 DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
     static const char *const kinds[] = {"in", "out", "temp", "const"};
-    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps, (long long)p->arena_bytes);
+    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
+                   (long long)p->arena_bytes);
     for (int i = 0; i < p->n_slots; i++) {
         const dync__slot *x = &p->slot[i];
         if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
@@ -351,7 +399,8 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
     }
     for (int i = 0; i < p->n_steps; i++) {
         const char *with = p->step[i].call && p->step[i].code ? " with epilogue" : "";
-        dync__str_addf(s, "  step %d %s%s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel", with);
+        dync__str_addf(s, "  step %d %s%s slots", i,
+                       p->step[i].call ? p->step[i].call->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);

@@ -3,19 +3,28 @@
 #define DYNC__PLAN_H
 #include "runtime.h"
 
-/* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes into the arena. */
-enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP };
+/* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes
+ * into the arena. */
+enum {
+    DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT,
+    DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT,
+    DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP
+};
 /* at -1 in the arena: no memory */
-typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;
+typedef struct dync__plan_source {
+    int32_t from;
+    int64_t at;
+} dync__plan_source;
 
 typedef struct dync__plan_step {
-    dync__code *code;                    /* one of the two; both: code is the call's epilogue */
+    dync__code *code; /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
-    void *device_code;                   /* instead of both, on another device than the CPU */
-    int n;                               /* operands and buffers */
+    void *device_code; /* instead of both, on another device than the CPU */
+    int n;             /* operands and buffers */
     const int32_t *slot;
-    const dync__plan_source *source;     /* of each: its slot, resolved */
-    bool draws, by_next;                 /* takes random numbers; a check of indices that the loops of the next step make: it says what they found */
+    const dync__plan_source *source; /* of each: its slot, resolved */
+    bool draws, by_next; /* takes random numbers; a check of indices that the loops of the next step
+                            make: it says what they found */
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -23,35 +32,43 @@ struct dync__plan {
     dync__slot *slot;
     dync__plan_step *step;
     const char *name;
-    int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
+    int64_t arena_bytes; /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
-    size_t reserve;                      /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0: it writes none */
+    size_t reserve; /* bytes that a run puts aside first, so that it does not stop between writes to
+                       its inputs; 0: it writes none */
     uint64_t rng_used;
     int threads;
-    struct dync__perf *perf;             /* DYNC_LOG=perf; NULL: off */
+    struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
 };
 
-/* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
-DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
-/* convs.c: after the schedule: calls stand before what follows them, convolutions take over what follows them, and arrays go into blocks of channels. */
+/* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes
+ * nothing is left to the caller to drop. */
+DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *,
+                                         dync__fuse_step *step, int *n);
+/* convs.c: after the schedule: calls stand before what follows them, convolutions take over what
+ * follows them, and arrays go into blocks of channels. */
 DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
-/* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
- * its own, or -1. */
+/* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot
+ * that the call may then write instead of its own, or -1. */
 /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
 DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);
 /* calls go to just before the loops that read their result */
 DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 /* the call's result, by another step */
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
-DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at,
+                                    int with);
+DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
+                                     int with);
 /* what is scattered into lies where the result does */
 DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);
 
-/* The call that alone reads what the kernel at step `at` makes makes it itself, where the device would rather: kernels `with` each step. */
-DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at, const dync__kernel *(*with)[3]);
+/* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
+ * would rather: kernels `with` each step. */
+DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at,
+                                         const dync__kernel *(*with)[3]);
 /* ---- perf.c, tune.c -------------------------------------------------------------------------- */
 /* counts the work of each step */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
@@ -61,6 +78,9 @@ DYNC__FN void dync__perf_run(const dync__plan *);
 DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
 
 /* steps from first write to last use; first -1: unused */
-typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;
+typedef struct dync__life {
+    int slot, first, last;
+    int64_t bytes, offset;
+} dync__life;
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif

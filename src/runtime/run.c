@@ -1,29 +1,40 @@
-/* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache, and a
- * reserve where inputs are written: once it is there, no step fails for memory, so parameters are not left half updated.
- * After plan.c. */
+/* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one
+ * arena block from the thread's cache, and a reserve where inputs are written: once it is there, no
+ * step fails for memory, so parameters are not left half updated. After plan.c. */
 #include "../dync.in.h"
 #include "plan.h"
 
 /* table: by DYNC__SOURCE_ */
-typedef struct dync__binding { void *const *table[2]; char *arena; uint64_t rng; } dync__binding;
+typedef struct dync__binding {
+    void *const *table[2];
+    char *arena;
+    uint64_t rng;
+} dync__binding;
 
-static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b)
+static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
+                                  const dync__binding *b)
 {
     void *few[24], **buffers = few;
-    if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers))) return DYNC_ERR_MEMORY;
+    if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers)))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n; i++) {
         const dync__plan_source *from = &s->source[i];
-        if (from->from != DYNC__SOURCE_ARENA) buffers[i] = b->table[from->from][from->at];
-        else buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
+        if (from->from != DYNC__SOURCE_ARENA)
+            buffers[i] = b->table[from->from][from->at];
+        else
+            buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
-    dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
-                         : s->device_code ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
-                                 : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
+    dync_status status =
+        s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+        : s->device_code
+            ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
+            : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
 
-DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs)
+DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors,
+                                    void *const *inputs, void *const *outputs)
 {
     static char nothing[1];
     dync__binding b;
@@ -32,8 +43,11 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     b.arena = nothing;
     bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
-    if (bytes && !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes))) return DYNC_ERR_MEMORY;
-    dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve}, *outer_reserve = dync__tls.reserve;
+    if (bytes &&
+        !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes)))
+        return DYNC_ERR_MEMORY;
+    dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve},
+                  *outer_reserve = dync__tls.reserve;
     if (p->reserve && !reserve.block) {
         if (bytes) dync__free_data(b.arena, bytes);
         return DYNC_ERR_MEMORY;
@@ -48,7 +62,8 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         uint64_t start = p->perf ? dync__now_ns() : 0;
         status = p->step[i].by_next ? DYNC_OK : dync__run_step(p, &p->step[i], &b);
-        if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && i > 0 && p->step[i - 1].by_next) status = dync__run_step(p, &p->step[i - 1], &b);
+        if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && i > 0 && p->step[i - 1].by_next)
+            status = dync__run_step(p, &p->step[i - 1], &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
     dync__tls.most_threads = most_threads;
@@ -56,7 +71,9 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.plan_tensors = outer;
     dync__tls.reserve = outer_reserve;
     if (reserve.block) dync__free_data(reserve.block, p->reserve);
-    if (bytes && away) dync__device_hook->free(p->device, b.arena, bytes);
-    else if (bytes) dync__free_data(b.arena, bytes);
+    if (bytes && away)
+        dync__device_hook->free(p->device, b.arena, bytes);
+    else if (bytes)
+        dync__free_data(b.arena, bytes);
     return status;
 }

@@ -1,8 +1,9 @@
 /* runtime/runtime.h: plans. After kernel/, before op/.
  *
- * A plan is what runs: slots (inputs, outputs, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
- * Eager operators and compiled graphs are both plans: op/ lowers operators into a builder (dync__pb), dync__plan_new turns it into
- * a plan: fuse, simplify, schedule, memory plan, code. */
+ * A plan is what runs: slots (inputs, outputs, temporaries in one arena) and steps (fused kernels,
+ * kernel calls) in order. Eager operators and compiled graphs are both plans: op/ lowers operators
+ * into a builder (dync__pb), dync__plan_new turns it into a plan: fuse, simplify, schedule, memory
+ * plan, code. */
 #ifndef DYNC__RUNTIME_H
 #define DYNC__RUNTIME_H
 #include "../codegen/codegen.h"
@@ -11,14 +12,17 @@
 typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP } dync__slot_kind;
 typedef struct dync__slot {
     uint8_t kind, dtype;
-    int32_t index;               /* of the input or output */
-    int64_t size;                /* elements; -1 unknown (inputs) */
-    int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
-    bool host;                   /* one element in main memory, whatever the plan's device */
+    int32_t index;        /* of the input or output */
+    int64_t size;         /* elements; -1 unknown (inputs) */
+    int64_t arena_offset; /* TEMP: bytes, set by the memory plan */
+    bool host;            /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
 /* one of the two */
-typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;
+typedef struct dync__step {
+    dync__kernel *kernel;
+    dync__kcall *call;
+} dync__step;
 
 /* Builder: slots and unfused steps in program order, all in the arena. */
 typedef struct dync__pb {
@@ -26,14 +30,17 @@ typedef struct dync__pb {
     DYNC__VEC(dync__slot) slot;
     DYNC__VEC(dync__step) step;
     int n_inputs, n_outputs;
-    int device;                  /* where it runs */
-    uint64_t rng_used;           /* numbers drawn by one run */
-    const char *origin;          /* operator being lowered */
-    const char *user_op;         /* the one of the user's graph that it is a part of, and its line; NULL: the same */
+    int device;          /* where it runs */
+    uint64_t rng_used;   /* numbers drawn by one run */
+    const char *origin;  /* operator being lowered */
+    const char *user_op; /* the one of the user's graph that it is a part of, and its line; NULL:
+                            the same */
     dync_loc at;
-    const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
+    const int32_t *number_slot; /* op/: slot (one F64 or I64 element) that holds number argument i
+                                   of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
-    int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
+    int winograd; /* places of a side of the largest tile that convolutions may be computed by; 0:
+                     none */
 } dync__pb;
 /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
@@ -43,16 +50,20 @@ DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
-    bool rolled;                 /* short rows stay loops: code that is read by others */
-    int threads;                 /* at most; 0: all there are */
-    const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
+    bool rolled; /* short rows stay loops: code that is read by others */
+    int threads; /* at most; 0: all there are */
+    const char *name,
+        *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);
-/* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
- * (in-place). tensors: those behind the inputs, by which kernels know what is unchanged since the last run; or NULL. Thread safe; scratch comes from the calling thread's cache. */
-DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs);
+/* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of
+ * fresh storage. An input may be written (in-place). tensors: those behind the inputs, by which
+ * kernels know what is unchanged since the last run; or NULL. Thread safe; scratch comes from the
+ * calling thread's cache. */
+DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *const *tensors,
+                                    void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
 DYNC__FN int dync__plan_step_count(const dync__plan *);

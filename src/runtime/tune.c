@@ -1,21 +1,32 @@
-/* runtime/tune.c: options="autotune": the forms of a kernel are timed where the plan is made, and the fastest is taken. Before: plan.c.
+/* runtime/tune.c: options="autotune": the forms of a kernel are timed where the plan is made, and
+ * the fastest is taken. Before: plan.c.
  *
- * Candidates: machine code for each instruction set of this machine, and the interpreter. Each gets a millisecond at most, on memory of its
- * own. What was found is kept for the process by the hash of the kernel's text, the machine's instruction set and the threads; with
- * "autotune=PATH" also in that file: a line of two hexadecimal numbers each. A file that cannot be read or written does no harm.
- * Every form gives the same bits but for the order of some sums, so the choice is one of time. */
+ * Candidates: machine code for each instruction set of this machine, and the interpreter. Each gets
+ * a millisecond at most, on memory of its own. What was found is kept for the process by the hash
+ * of the kernel's text, the machine's instruction set and the threads; with "autotune=PATH" also in
+ * that file: a line of two hexadecimal numbers each. A file that cannot be read or written does no
+ * harm. Every form gives the same bits but for the order of some sums, so the choice is one of
+ * time. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../codegen/interp.h"
 
-enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_NS = 1000000, DYNC__TUNE_BYTES = 64 * 1024 * 1024, DYNC__TUNE_PATH = 512 };
+enum {
+    DYNC__TUNE_MOST = 1024,
+    DYNC__TUNE_NS = 1000000,
+    DYNC__TUNE_BYTES = 64 * 1024 * 1024,
+    DYNC__TUNE_PATH = 512
+};
 /* form: isa, + 16 machine code */
-typedef struct dync__tuned { uint64_t key; uint32_t form; } dync__tuned;
+typedef struct dync__tuned {
+    uint64_t key;
+    uint32_t form;
+} dync__tuned;
 static struct {
     dync__mutex lock;
     int n;
     dync__tuned found[DYNC__TUNE_MOST];
-    char path[DYNC__TUNE_PATH];          /* the file that was read */
+    char path[DYNC__TUNE_PATH]; /* the file that was read */
 } dync__tune;
 
 static dync__code *dync__tune_make(const dync__kernel *k, uint32_t form)
@@ -32,7 +43,8 @@ static uint32_t dync__tune_look(uint64_t key)
 
 static void dync__tune_keep(uint64_t key, uint32_t form)
 {
-    if (dync__tune.n < DYNC__TUNE_MOST && dync__tune_look(key) == UINT32_MAX) dync__tune.found[dync__tune.n++] = (dync__tuned){key, form};
+    if (dync__tune.n < DYNC__TUNE_MOST && dync__tune_look(key) == UINT32_MAX)
+        dync__tune.found[dync__tune.n++] = (dync__tuned){key, form};
 }
 
 #if !defined(DYNC_NO_STDIO)
@@ -45,11 +57,16 @@ static void dync__tune_read(const char *path)
         uint64_t number[2] = {0, 0};
         int at = 0;
         for (const char *c = line; *c && *c != '\n' && at < 2; c++) {
-            int digit = *c >= '0' && *c <= '9' ? *c - '0' : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10 : -1;
-            if (digit < 0) at++;
-            else number[at] = number[at] << 4 | (uint64_t)digit;
+            int digit = *c >= '0' && *c <= '9'   ? *c - '0'
+                        : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
+                                                 : -1;
+            if (digit < 0)
+                at++;
+            else
+                number[at] = number[at] << 4 | (uint64_t)digit;
         }
-        if (at == 1 && (number[1] & 15) <= 2 && number[1] < 32) dync__tune_keep(number[0], (uint32_t)number[1]);
+        if (at == 1 && (number[1] & 15) <= 2 && number[1] < 32)
+            dync__tune_keep(number[0], (uint32_t)number[1]);
     }
     if (f) fclose(f);
 }
@@ -75,7 +92,8 @@ static int64_t dync__tune_reach(const dync__kernel *k, int buf)
         if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex) return 0;
         const dync__access *a = &k->access.at[in->access];
         int64_t last = a->offset, first = a->offset;
-        for (int d = 0; d < k->n_dims; d++) *(a->stride[d] > 0 ? &last : &first) += a->stride[d] * DYNC__MAX(k->extent[d] - 1, 0);
+        for (int d = 0; d < k->n_dims; d++)
+            *(a->stride[d] > 0 ? &last : &first) += a->stride[d] * DYNC__MAX(k->extent[d] - 1, 0);
         if (first < 0 || last >= DYNC__TUNE_BYTES / 8) return 0;
         most = DYNC__MAX(most, last + 1);
     }
@@ -104,7 +122,9 @@ static uint32_t dync__tune_measure(const dync__kernel *k)
     bool ok = buffers != NULL;
     for (int i = 0; ok && i < k->buf.n; i++) {
         int64_t n = dync__tune_reach(k, i);
-        ok = n > 0 && (buffers[i] = dync__arena_alloc(&arena, (size_t)n * dync__dtype_info(k->buf.at[i].dtype)->bytes + 64)) != NULL;
+        ok = n > 0 &&
+             (buffers[i] = dync__arena_alloc(
+                  &arena, (size_t)n * dync__dtype_info(k->buf.at[i].dtype)->bytes + 64)) != NULL;
     }
     /* the instruction sets from the best down, then the interpreter */
     for (int c = 0; ok && c <= best_isa; c++) {
@@ -116,7 +136,9 @@ static uint32_t dync__tune_measure(const dync__kernel *k)
             least = ns;
             found = form;
         }
-        dync__log(DYNC__LOG_perf, "autotune %s: %s %d: %llu ns", k->name, form >= 16 ? "machine code" : "interpreter", (int)(form & 15), (unsigned long long)ns);
+        dync__log(DYNC__LOG_perf, "autotune %s: %s %d: %llu ns", k->name,
+                  form >= 16 ? "machine code" : "interpreter", (int)(form & 15),
+                  (unsigned long long)ns);
     }
     dync__arena_free(&arena);
     return found;

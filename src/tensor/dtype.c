@@ -1,8 +1,9 @@
 /* tensor/dtype.c: element types: facts, promotion, and reading and writing one element.
  *
- * Promotion is torch.promote_types: within a kind the wider type; float beats int beats bool; u8 with a signed type gives the
- * next signed type that holds both; f16 with bf16 gives f32. Sources: pytorch/pytorch c10/core/ScalarType.h (the lattice), the
- * documentation of torch.result_type and torch.can_cast. */
+ * Promotion is torch.promote_types: within a kind the wider type; float beats int beats bool; u8
+ * with a signed type gives the next signed type that holds both; f16 with bf16 gives f32. Sources:
+ * pytorch/pytorch c10/core/ScalarType.h (the lattice), the documentation of torch.result_type and
+ * torch.can_cast. */
 #include "../dync.in.h"
 #include "tensor.h"
 
@@ -13,8 +14,14 @@ static const dync__dtype_row dync__dtype_rows[] = {
 #undef DYNC__X
 };
 
-DYNC__FN bool dync__dtype_valid(int dtype) { return dtype >= 0 && dtype < DYNC__COUNT_OF(dync__dtype_rows); }
-DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype) { return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32]; }
+DYNC__FN bool dync__dtype_valid(int dtype)
+{
+    return dtype >= 0 && dtype < DYNC__COUNT_OF(dync__dtype_rows);
+}
+DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype)
+{
+    return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32];
+}
 
 /* ---- promotion ------------------------------------------------------------------------------- */
 
@@ -32,7 +39,7 @@ DYNC__FN int dync__promote(int a, int b)
     if (kind_a != kind_b) return kind_a > kind_b ? a : b;
     if (a == b) return a;
     if (kind_a == 2 && bytes_a == 2 && bytes_b == 2) return DYNC_F32;
-    if (bytes_a == bytes_b) return DYNC_I16;                  /* i8 and u8 */
+    if (bytes_a == bytes_b) return DYNC_I16; /* i8 and u8 */
     return bytes_a > bytes_b ? a : b;
 }
 
@@ -42,7 +49,8 @@ DYNC__FN void dync__promoter_add(dync__promoter *p, int dtype, int category)
     *slot = *slot < 0 ? dtype : dync__promote(*slot, dtype);
 }
 
-/* A lower category counts only where its kind is higher; then it decides, or combines with what there is. */
+/* A lower category counts only where its kind is higher; then it decides, or combines with what
+ * there is. */
 static int dync__promoter_combine(int higher, int lower)
 {
     if (higher < 0) return lower;
@@ -52,11 +60,15 @@ static int dync__promoter_combine(int higher, int lower)
 
 DYNC__FN int dync__promoter_result(const dync__promoter *p)
 {
-    int result = dync__promoter_combine(dync__promoter_combine(p->dim_dtype, p->zero_dtype), p->number_dtype);
+    int result = dync__promoter_combine(dync__promoter_combine(p->dim_dtype, p->zero_dtype),
+                                        p->number_dtype);
     return result < 0 ? DYNC_F32 : result;
 }
 
-DYNC__FN bool dync__can_cast(int from, int to) { return dync__dtype_kind_rank(from) <= dync__dtype_kind_rank(to); }
+DYNC__FN bool dync__can_cast(int from, int to)
+{
+    return dync__dtype_kind_rank(from) <= dync__dtype_kind_rank(to);
+}
 
 /* ---- one element ----------------------------------------------------------------------------- */
 
@@ -108,7 +120,8 @@ DYNC__FN int64_t dync__load_i64(const void *p, int dtype)
     }
 }
 
-/* One rounding: through float with round-to-odd, whose last bit remembers what was cut off (Boldo and Melquiond 2008). */
+/* One rounding: through float with round-to-odd, whose last bit remembers what was cut off (Boldo
+ * and Melquiond 2008). */
 static float dync__dtype_round_to_odd(double x)
 {
     float f = (float)x;
@@ -129,15 +142,27 @@ DYNC__FN void dync__store_f64(void *p, int dtype, double x)
     uint16_t h;
     uint8_t u;
     switch (dtype) {
-    case DYNC_F32: f = (float)x; memcpy(p, &f, 4); break;
+    case DYNC_F32:
+        f = (float)x;
+        memcpy(p, &f, 4);
+        break;
     case DYNC_F64: memcpy(p, &x, 8); break;
-    case DYNC_F16: h = dync__f32_to_f16(dync__dtype_round_to_odd(x)); memcpy(p, &h, 2); break;
-    case DYNC_BF16: h = dync__f32_to_bf16(dync__dtype_round_to_odd(x)); memcpy(p, &h, 2); break;
+    case DYNC_F16:
+        h = dync__f32_to_f16(dync__dtype_round_to_odd(x));
+        memcpy(p, &h, 2);
+        break;
+    case DYNC_BF16:
+        h = dync__f32_to_bf16(dync__dtype_round_to_odd(x));
+        memcpy(p, &h, 2);
+        break;
     case DYNC_I32: dync__store_i64(p, dtype, dync__dtype_saturate(x, INT32_MIN, INT32_MAX)); break;
     case DYNC_I16: dync__store_i64(p, dtype, dync__dtype_saturate(x, INT16_MIN, INT16_MAX)); break;
     case DYNC_I8: dync__store_i64(p, dtype, dync__dtype_saturate(x, INT8_MIN, INT8_MAX)); break;
     case DYNC_U8: dync__store_i64(p, dtype, dync__dtype_saturate(x, 0, UINT8_MAX)); break;
-    case DYNC_BOOL: u = dync__dtype_is_nan(x) || x < 0 || x > 0; memcpy(p, &u, 1); break;
+    case DYNC_BOOL:
+        u = dync__dtype_is_nan(x) || x < 0 || x > 0;
+        memcpy(p, &u, 1);
+        break;
     default: dync__store_i64(p, dtype, dync__dtype_saturate(x, INT64_MIN, INT64_MAX)); break;
     }
 }
@@ -152,8 +177,12 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x)
     case DYNC_I64: memcpy(p, &x, 8); break;
     case DYNC_I32: memcpy(p, &i, 4); break;
     case DYNC_I16: memcpy(p, &s, 2); break;
-    case DYNC_I8: case DYNC_U8: memcpy(p, &u, 1); break;
-    case DYNC_BOOL: u = x != 0; memcpy(p, &u, 1); break;
+    case DYNC_I8:
+    case DYNC_U8: memcpy(p, &u, 1); break;
+    case DYNC_BOOL:
+        u = x != 0;
+        memcpy(p, &u, 1);
+        break;
     default: dync__store_f64(p, dtype, (double)x); break;
     }
 }

@@ -1,8 +1,9 @@
 /* tensor/init.c: the library as a whole: dync_init, dync_shutdown, memory statistics.
  *
- * Shutdown goes from the top down: scopes of the caller, what upper layers registered (caches, modules), the workers, the state of
- * every thread, tensors still held, interned names, and last the blocks kept for reuse. Then nothing is allocated, and the
- * library can be used again as if fresh; only the error stays readable. */
+ * Shutdown goes from the top down: scopes of the caller, what upper layers registered (caches,
+ * modules), the workers, the state of every thread, tensors still held, interned names, and last
+ * the blocks kept for reuse. Then nothing is allocated, and the library can be used again as if
+ * fresh; only the error stays readable. */
 #include "../dync.in.h"
 #include "tensor.h"
 
@@ -10,17 +11,23 @@ static bool dync__init_done;
 
 DYNC_API dync_status dync_init(dync_init_options options)
 {
-    if (dync__init_done) return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without "
-                                                           "dync_shutdown between");
-    if (dync__mem_in_use()) return dync__fail(DYNC_ERR_VALUE, "dync_init: expected as the first "
-                                                              "call, but dync has allocated "
-                                                              "memory already");
-    if (options.threads < 0) return dync__fail(DYNC_ERR_VALUE, "dync_init: threads: expected 0 or more, got %d", options.threads);
+    if (dync__init_done)
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without "
+                                          "dync_shutdown between");
+    if (dync__mem_in_use())
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: expected as the first "
+                                          "call, but dync has allocated "
+                                          "memory already");
+    if (options.threads < 0)
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: threads: expected 0 or more, got %d",
+                          options.threads);
     if (options.memory && !dync__mem_set_buffer(options.memory, options.memory_size))
-        return dync__fail(DYNC_ERR_VALUE, "dync_init: memory: %zu bytes are too few", options.memory_size);
-    if (!options.memory && options.memory_size) return dync__fail(DYNC_ERR_VALUE, "dync_init: "
-                                                                                  "memory_size "
-                                                                                  "without memory");
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: memory: %zu bytes are too few",
+                          options.memory_size);
+    if (!options.memory && options.memory_size)
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: "
+                                          "memory_size "
+                                          "without memory");
     dync__init_done = true;
     dync__pool_set_threads(options.threads);
     dync__tls.rng_seed = options.seed;

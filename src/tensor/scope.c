@@ -1,9 +1,10 @@
 /* tensor/scope.c: who owns what the user's calls return; lists.
  *
- * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope marks. A mark says where its scope
- * begins; entries below the first mark belong to the root scope, which ends with the thread or dync_shutdown. Ending a scope
- * releases its entries from the top; scopes left open inside end with it, and ending one that is already gone does nothing:
- * marks carry a serial number. What a release itself adds to the stack is released by the same loop. */
+ * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope
+ * marks. A mark says where its scope begins; entries below the first mark belong to the root scope,
+ * which ends with the thread or dync_shutdown. Ending a scope releases its entries from the top;
+ * scopes left open inside end with it, and ending one that is already gone does nothing: marks
+ * carry a serial number. What a release itself adds to the stack is released by the same loop. */
 #include "../dync.in.h"
 #include "tensor.h"
 
@@ -11,14 +12,24 @@ enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEF
 enum { DYNC__SCOPE_HINT = 100000 };
 
 /* size: of MEMORY */
-typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;
-typedef struct dync__deferred { void (*fn)(void *); void *arg; } dync__deferred;
-typedef struct dync__scope_mark { uintptr_t serial; int start; } dync__scope_mark;
+typedef struct dync__entry {
+    void *object;
+    size_t size;
+    int kind;
+} dync__entry;
+typedef struct dync__deferred {
+    void (*fn)(void *);
+    void *arg;
+} dync__deferred;
+typedef struct dync__scope_mark {
+    uintptr_t serial;
+    int start;
+} dync__scope_mark;
 
 typedef struct dync__scopes {
     DYNC__VEC(dync__entry) entry;
     DYNC__VEC(dync__scope_mark) mark;
-    int start;                          /* of the innermost scope */
+    int start; /* of the innermost scope */
     uintptr_t serial;
     bool hinted;
 } dync__scopes;
@@ -45,14 +56,18 @@ static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
 {
     if (s->hinted || s->mark.n > 1 || s->entry.n - s->start < DYNC__SCOPE_HINT) return;
     s->hinted = true;
-    dync__warn("the outermost scope holds %d tensors: put the body of the loop that makes them into DYNC_SCOPE { ... }", DYNC__SCOPE_HINT);
+    dync__warn(
+        "the outermost scope holds %d tensors: put the body of the loop that makes them into "
+        "DYNC_SCOPE { ... }",
+        DYNC__SCOPE_HINT);
 }
 
 DYNC__OFTEN DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
 {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s)) return false;
-    if (DYNC__UNLIKELY(s->entry.n == s->entry.cap) && !dync__vec_reserve(&s->entry, s->entry.n + 1)) return false;
+    if (DYNC__UNLIKELY(s->entry.n == s->entry.cap) && !dync__vec_reserve(&s->entry, s->entry.n + 1))
+        return false;
     s->entry.at[s->entry.n++] = (dync__entry){object, size, kind};
     if (DYNC__UNLIKELY(s->entry.n - s->start == DYNC__SCOPE_HINT)) dync__scope_hint(s);
     return true;
@@ -76,8 +91,10 @@ DYNC__OFTEN static void dync__scope_unwind(dync__scopes *s, int start)
 {
     while (s->entry.n > start) {
         dync__entry e = s->entry.at[--s->entry.n];
-        if (DYNC__LIKELY(e.kind == DYNC__ENTRY_TENSOR)) dync__unref(e.object);
-        else dync__entry_release(&e);
+        if (DYNC__LIKELY(e.kind == DYNC__ENTRY_TENSOR))
+            dync__unref(e.object);
+        else
+            dync__entry_release(&e);
     }
 }
 
@@ -128,7 +145,9 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 DYNC__OFTEN DYNC_API dync_scope dync_scope_begin(void)
 {
     dync__scopes *s = dync__scopes_get();
-    if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, false};
+    if (DYNC__UNLIKELY(!s ||
+                       (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1))))
+        return (dync_scope){NULL, false};
     s->start = s->entry.n;
     s->mark.at[s->mark.n++] = (dync__scope_mark){++s->serial, s->start};
     return (dync_scope){(void *)s->serial, true};
@@ -161,8 +180,9 @@ DYNC__OFTEN DYNC_API void dync_scope_end(dync_scope *scope)
     if (DYNC__LIKELY(i >= 0)) dync__scope_close(s, i);
 }
 
-/* Moves the topmost entry of the object in [start of scope i, top) below that start; entries between move up by one, so all
- * keep their order. Scopes inside i that begin above it move with them. False: the object is not owned there. */
+/* Moves the topmost entry of the object in [start of scope i, top) below that start; entries
+ * between move up by one, so all keep their order. Scopes inside i that begin above it move with
+ * them. False: the object is not owned there. */
 static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
 {
     int start = s->mark.at[i].start, at = s->entry.n - 1;
@@ -200,10 +220,14 @@ DYNC__RARE static bool dync__list_holds(const dync__list *l, const void *object)
 DYNC__RARE static void dync__scope_lift_item(dync__scopes *s, int i, void *object, bool is_list)
 {
     for (int k = s->mark.at[i].start; k < s->entry.n; k++) {
-        if (s->entry.at[k].kind != DYNC__ENTRY_LIST || !dync__list_holds(s->entry.at[k].object, object)) continue;
+        if (s->entry.at[k].kind != DYNC__ENTRY_LIST ||
+            !dync__list_holds(s->entry.at[k].object, object))
+            continue;
         if (!dync__scope_push(is_list ? DYNC__ENTRY_LIST : DYNC__ENTRY_TENSOR, object, 0)) return;
-        if (is_list) dync__list_ref(object);
-        else dync__ref(object);
+        if (is_list)
+            dync__list_ref(object);
+        else
+            dync__ref(object);
         dync__scope_hand_down(s, i, object);
         return;
     }
@@ -216,7 +240,8 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
     int i = dync__scope_find(s, scope);
     if (i >= 0 && v) {
         dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
-        if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t))) dync__scope_lift_item(s, i, t, false);
+        if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t)))
+            dync__scope_lift_item(s, i, t, false);
         dync__list *l = dync__value_list(*v);
         if (l && !dync__scope_hand_down(s, i, l)) dync__scope_lift_item(s, i, l, true);
         if (v->kind == DYNC_KIND_STR || l) dync__scope_keep_texts(s, i, v);
@@ -230,7 +255,8 @@ DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
     dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
     /* or it lives longer already */
-    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t)) dync__scope_lift_item(s, s->mark.n - 1, t, false);
+    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t))
+        dync__scope_lift_item(s, s->mark.n - 1, t, false);
     return handle;
 }
 
@@ -248,20 +274,27 @@ DYNC_API void dync_release(dync_tensor *handle)
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return;
     int32_t n = DYNC__ATOMIC_PEEK(&t->retains);
-    while (n > 0 && !DYNC__ATOMIC_CAS(&t->retains, &n, n - 1)) { }
-    if (n > 0) dync__unref(t);
-    else dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s", t->op ? t->op : "the user");
+    while (n > 0 && !DYNC__ATOMIC_CAS(&t->retains, &n, n - 1)) {}
+    if (n > 0)
+        dync__unref(t);
+    else
+        dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s",
+                   t->op ? t->op : "the user");
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static size_t dync__list_bytes(int n) { return sizeof(dync__list) + (size_t)n * sizeof(dync_value); }
+static size_t dync__list_bytes(int n)
+{
+    return sizeof(dync__list) + (size_t)n * sizeof(dync_value);
+}
 
 DYNC__FN dync_value dync__list_new(int n)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
     if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
-    if ((size_t)n > (SIZE_MAX - sizeof(dync__list)) / sizeof(dync_value)) return dync__fail_memory(SIZE_MAX), none;
+    if ((size_t)n > (SIZE_MAX - sizeof(dync__list)) / sizeof(dync_value))
+        return dync__fail_memory(SIZE_MAX), none;
     /* zeroed values are NONE */
     dync__list *l = dync__calloc(dync__list_bytes(n));
     if (!l) return none;
@@ -287,11 +320,15 @@ DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
     if (!l || i < 0 || i >= l->n) return;
     if (item.kind == DYNC_KIND_TENSOR && item.as.t) {
         dync__tensor *t = dync__open(item.as.t);
-        if (t) dync__ref(t);
-        else item.as.t = NULL;
+        if (t)
+            dync__ref(t);
+        else
+            item.as.t = NULL;
     }
-    if (inner) dync__list_ref(inner);
-    else if (item.kind == DYNC_KIND_LIST) item.as.l = NULL;
+    if (inner)
+        dync__list_ref(inner);
+    else if (item.kind == DYNC_KIND_LIST)
+        item.as.l = NULL;
     dync_value old = l->items[i];
     l->items[i] = item;
     dync__list_drop_item(old);

@@ -1,7 +1,9 @@
-/* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing here touches data.
+/* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing
+ * here touches data.
  *
- * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets within int64.
- * Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an output). */
+ * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets
+ * within int64. Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view),
+ * TensorIterator.cpp (order of dims of an output). */
 #include "../dync.in.h"
 #include "sym.h"
 
@@ -10,21 +12,28 @@ DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t 
     dync__str_addc(s, '[');
     for (int i = 0; i < ndim; i++) {
         if (i) dync__str_add(s, ", ");
-        if (dync__tls.syms) dync__symtab_text(dync__tls.syms, shape[i], false, s);
-        else dync__str_addf(s, "%lld", (long long)shape[i]);
+        if (dync__tls.syms)
+            dync__symtab_text(dync__tls.syms, shape[i], false, s);
+        else
+            dync__str_addf(s, "%lld", (long long)shape[i]);
     }
     dync__str_addc(s, ']');
 }
 
 /* For messages: a buffer that holds any shape. */
-typedef struct dync__shape_buffer { char at[24 * DYNC_MAX_DIMS + 8]; } dync__shape_buffer;
+typedef struct dync__shape_buffer {
+    char at[24 * DYNC_MAX_DIMS + 8];
+} dync__shape_buffer;
 
-DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape)
+DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim,
+                                               const int64_t *shape)
 {
     size_t n = 1;
     if (ndim > DYNC_MAX_DIMS) return "(too many)";
     memcpy(b->at, "[", 2);
-    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)dync__sz_hint(shape[i]));
+    for (int i = 0; i < ndim; i++)
+        n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "",
+                                  (long long)dync__sz_hint(shape[i]));
     memcpy(b->at + n, "]", 2);
     return b->at;
 }
@@ -32,7 +41,8 @@ DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim, 
 DYNC__FN dync_status dync__check_rank(int ndim)
 {
     if (ndim >= 0 && ndim <= DYNC_MAX_DIMS) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
+    return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS,
+                      ndim);
 }
 
 /* A size that no memory has: a symbolic one, or a mistake. */
@@ -41,11 +51,14 @@ DYNC__RARE static dync_status dync__size_is_known(int ndim, const int64_t *shape
     dync__shape_buffer text;
     if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
     if (dync__tls.compiling)
-        return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may "
-                                          "only be passed on whole, as an element of a "
-                          "shape, inside the traced function", (long long)size);
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "%lld is too large for a size; what dync_dim gives may "
+                          "only be passed on whole, as an element of a "
+                          "shape, inside the traced function",
+                          (long long)size);
     if (!dync__is_token(size)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
+    return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s",
+                      dync__shape_show(&text, ndim, shape));
 }
 
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
@@ -54,12 +67,17 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
     int64_t n = 1;
     bool fits = true, empty = false;
     for (int i = 0; i < ndim; i++) {
-        if (DYNC__UNLIKELY(shape[i] >= (int64_t)1 << 40)) DYNC__TRY(dync__size_is_known(ndim, shape, shape[i]));
-        if (shape[i] < 0) return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s", dync__shape_show(&text, ndim, shape));
+        if (DYNC__UNLIKELY(shape[i] >= (int64_t)1 << 40))
+            DYNC__TRY(dync__size_is_known(ndim, shape, shape[i]));
+        if (shape[i] < 0)
+            return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s",
+                              dync__shape_show(&text, ndim, shape));
         empty = empty || shape[i] == 0;
     }
     for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__sz_mul_ok(n, shape[i], &n);
-    if (!fits) return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
+    if (!fits)
+        return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s",
+                          dync__shape_show(&text, ndim, shape));
     *out = empty ? 0 : n;
     return DYNC_OK;
 }
@@ -74,9 +92,11 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const 
         strides[i] = span;
         if (!dync__sz_mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
     }
-    if (!dync__is_token(span) && (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
+    if (!dync__is_token(span) &&
+        (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
         dync__shape_buffer text;
-        return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s", dync__shape_show(&text, ndim, shape));
+        return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s",
+                          dync__shape_show(&text, ndim, shape));
     }
     lay->ndim = ndim;
     lay->offset = 0;
@@ -100,18 +120,21 @@ DYNC__FN bool dync__layout_is_countable(const dync__layout *lay)
     int64_t n = 1, reach = lay->offset, step;
     for (int i = 0; i < lay->ndim; i++) {
         int64_t size = DYNC__MAX(lay->shape[i], 1);
-        if (lay->shape[i] < 0 || lay->stride[i] < 0 || lay->stride[i] > INT64_MAX / 16 || !dync__mul_ok(n, size, &n) ||
-            !dync__mul_ok(size - 1, lay->stride[i], &step) || !dync__add_ok(reach, step, &reach))
+        if (lay->shape[i] < 0 || lay->stride[i] < 0 || lay->stride[i] > INT64_MAX / 16 ||
+            !dync__mul_ok(n, size, &n) || !dync__mul_ok(size - 1, lay->stride[i], &step) ||
+            !dync__add_ok(reach, step, &reach))
             return false;
     }
-    return lay->ndim >= 0 && lay->ndim <= DYNC_MAX_DIMS && lay->offset >= 0 && n <= INT64_MAX / 16 && reach <= INT64_MAX / 16;
+    return lay->ndim >= 0 && lay->ndim <= DYNC_MAX_DIMS && lay->offset >= 0 &&
+           n <= INT64_MAX / 16 && reach <= INT64_MAX / 16;
 }
 
 DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
 {
     /* what lies beyond the rank was never written */
     size_t bytes = (size_t)a->ndim * sizeof *a->shape;
-    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
+    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 &&
+           memcmp(a->stride, b->stride, bytes) == 0;
 }
 
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
@@ -169,7 +192,8 @@ DYNC__FN bool dync__layout_is_apart(const dync__layout *lay)
     for (;;) {
         int next = -1, equal = 0;
         for (int d = 0; d < lay->ndim; d++)
-            if (shape[d] > 1 && stride[d] > last && (next < 0 || stride[d] < stride[next])) next = d;
+            if (shape[d] > 1 && stride[d] > last && (next < 0 || stride[d] < stride[next]))
+                next = d;
         if (next < 0) return true;
         for (int d = 0; d < lay->ndim; d++) equal += shape[d] > 1 && stride[d] == stride[next];
         if (equal > 1 || stride[next] <= reach) return false;
@@ -182,12 +206,14 @@ DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
 {
     int n = ndim > 0 ? ndim : 1;
     if (dim < -n || dim >= n)
-        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: expected %d to %d, got %d", -n, n - 1, dim);
+        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: expected %d to %d, got %d", -n,
+                          n - 1, dim);
     *out = dim < 0 ? dim + n : dim;
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out)
+DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out,
+                                     int64_t *out)
 {
     int n = na > nb ? na : nb;
     int64_t result[DYNC_MAX_DIMS];
@@ -196,7 +222,8 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
         int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
         if (x != 1 && y != 1 && !dync__sz_eq(x, y)) {
             dync__shape_buffer ta, tb;
-            return dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", dync__shape_show(&ta, na, a), dync__shape_show(&tb, nb, b));
+            return dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast",
+                              dync__shape_show(&ta, na, a), dync__shape_show(&tb, nb, b));
         }
         result[i] = x == 1 ? y : x;
     }
@@ -205,7 +232,8 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out)
+DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape,
+                                         dync__layout *out)
 {
     dync__shape_buffer from, to;
     dync__layout result;
@@ -213,7 +241,8 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     DYNC__TRY(dync__check_rank(ndim));
     bool ok = lead >= 0;
     for (int i = 0; i < ndim && ok; i++) {
-        int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
+        int64_t have = i >= lead ? in->shape[i - lead] : 1,
+                want = shape[i] == -1 && i >= lead ? have : shape[i];
         bool same = want == have || (have != 1 && want > 0 && dync__sz_eq(want, have));
         ok = want >= 0 && (same || have == 1);
         result.shape[i] = want;
@@ -221,7 +250,8 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     }
     if (!ok) {
         return dync__fail(DYNC_ERR_SHAPE, "a tensor of shape %s cannot be expanded to %s",
-                          dync__shape_show(&from, in->ndim, in->shape), dync__shape_show(&to, ndim, shape));
+                          dync__shape_show(&from, in->ndim, in->shape),
+                          dync__shape_show(&to, ndim, shape));
     }
     int64_t n;
     DYNC__TRY(dync__numel(ndim, result.shape, &n));
@@ -232,7 +262,8 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
 }
 
 /* Fills in the size given as -1. */
-static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int64_t *shape, int64_t *out)
+static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int64_t *shape,
+                                    int64_t *out)
 {
     dync__shape_buffer from, to;
     int64_t have, known = 1;
@@ -240,12 +271,17 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
     bool ok = true;
     DYNC__TRY(dync__check_rank(ndim));
     for (int i = 0; i < ndim; i++) free_dims += shape[i] == -1;
-    if (free_dims > 1) return dync__fail(DYNC_ERR_SHAPE, "shape %s: only one dimension can be -1, which is what the others leave", dync__shape_show(&to, ndim, shape));
+    if (free_dims > 1)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "shape %s: only one dimension can be -1, which is what the others leave",
+                          dync__shape_show(&to, ndim, shape));
     DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];
-        if (shape[i] == -1 && unknown < 0) unknown = i;
-        else ok = ok && shape[i] >= 0 && dync__sz_mul_ok(known, shape[i], &known);
+        if (shape[i] == -1 && unknown < 0)
+            unknown = i;
+        else
+            ok = ok && shape[i] >= 0 && dync__sz_mul_ok(known, shape[i], &known);
     }
     if (ok && unknown >= 0) {
         ok = known != 0 && dync__sz_eq(dync__sz_mod(have, known), 0);
@@ -254,12 +290,16 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
         ok = ok && dync__sz_eq(known, have);
     }
     if (ok) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "shape %s does not fit a tensor of shape %s with %lld elements", dync__shape_show(&to, ndim, shape),
+    return dync__fail(DYNC_ERR_SHAPE,
+                      "shape %s does not fit a tensor of shape %s with %lld elements",
+                      dync__shape_show(&to, ndim, shape),
                       dync__shape_show(&from, in->ndim, in->shape), (long long)dync__sz_hint(have));
 }
 
-/* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim must fall into one chunk. */
-DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible)
+/* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim
+ * must fall into one chunk. */
+DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape,
+                                       dync__layout *out, bool *possible)
 {
     dync__layout result;
     DYNC__TRY(dync__view_sizes(in, ndim, shape, result.shape));
@@ -275,7 +315,9 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     int64_t base = in->ndim ? in->stride[in->ndim - 1] : 1, chunk = 1, made = 1;
     for (int i = in->ndim - 1; i >= 0; i--) {
         chunk = dync__sz_mul(chunk, in->shape[i]);
-        if (i > 0 && (in->shape[i - 1] == 1 || dync__sz_eq(in->stride[i - 1], dync__sz_mul(chunk, base)))) continue;
+        if (i > 0 &&
+            (in->shape[i - 1] == 1 || dync__sz_eq(in->stride[i - 1], dync__sz_mul(chunk, base))))
+            continue;
         while (d >= 0 && (result.shape[d] == 1 || dync__sz_lt(made, chunk))) {
             result.stride[d] = dync__sz_mul(made, base);
             made = dync__sz_mul(made, result.shape[d--]);

@@ -1,32 +1,43 @@
 /* tensor/show.c: a tensor as PyTorch prints it: tensor([[1., 2.], [3., 4.]]).
  *
- * First one pass over the elements to be shown finds the format: integers with a point, four decimals, or scientific where the
- * range is wide; and the width of a column. Above 1000 elements only 3 at each end of every dim are shown. Lines end before
- * column 80. Source: pytorch/pytorch torch/_tensor_str.py (its defaults; the behaviour, not the text). */
+ * First one pass over the elements to be shown finds the format: integers with a point, four
+ * decimals, or scientific where the range is wide; and the width of a column. Above 1000 elements
+ * only 3 at each end of every dim are shown. Lines end before column 80. Source: pytorch/pytorch
+ * torch/_tensor_str.py (its defaults; the behaviour, not the text). */
 #include "../dync.in.h"
 #include "tensor.h"
 
-enum { DYNC__SHOW_ALL = 1000, DYNC__SHOW_EDGE = 3, DYNC__SHOW_LINE = 80, DYNC__SHOW_DECIMALS = 4, DYNC__SHOW_ITEM = 400 };
+enum {
+    DYNC__SHOW_ALL = 1000,
+    DYNC__SHOW_EDGE = 3,
+    DYNC__SHOW_LINE = 80,
+    DYNC__SHOW_DECIMALS = 4,
+    DYNC__SHOW_ITEM = 400
+};
 
 typedef struct dync__show {
     dync__str *out;
     const dync__tensor *t;
     const char *data;
-    size_t bytes;                       /* of an element */
+    size_t bytes; /* of an element */
     bool is_float, whole, scientific, summarise;
-    double least, most;                 /* sizes of the finite elements that are not 0; least 0: there are none */
+    double least, most; /* sizes of the finite elements that are not 0; least 0: there are none */
     int width;
 } dync__show;
 
 /* The element at this address; the text has no padding. */
 static int dync__show_item(const dync__show *s, const char *p, char *text)
 {
-    if (s->t->dtype == DYNC_BOOL) return dync__format(text, DYNC__SHOW_ITEM, "%s", *p ? "True" : "False");
-    if (!s->is_float) return dync__format(text, DYNC__SHOW_ITEM, "%lld", (long long)dync__load_i64(p, s->t->dtype));
+    if (s->t->dtype == DYNC_BOOL)
+        return dync__format(text, DYNC__SHOW_ITEM, "%s", *p ? "True" : "False");
+    if (!s->is_float)
+        return dync__format(text, DYNC__SHOW_ITEM, "%lld",
+                            (long long)dync__load_i64(p, s->t->dtype));
     double x = dync__load_f64(p, s->t->dtype);
-    if (s->scientific) return dync__double_format(x, 'e', DYNC__SHOW_DECIMALS, text, DYNC__SHOW_ITEM);
+    if (s->scientific)
+        return dync__double_format(x, 'e', DYNC__SHOW_DECIMALS, text, DYNC__SHOW_ITEM);
     int n = dync__double_format(x, 'f', s->whole ? 0 : DYNC__SHOW_DECIMALS, text, DYNC__SHOW_ITEM);
-    if (s->whole && text[n - 1] <= '9') text[n++] = '.';            /* not after inf and nan */
+    if (s->whole && text[n - 1] <= '9') text[n++] = '.'; /* not after inf and nan */
     text[n] = 0;
     return n;
 }
@@ -59,7 +70,8 @@ static void dync__show_widen(dync__show *s, const char *p)
 }
 
 /* Calls fn on every element to be shown below dim at p. */
-static void dync__show_each(dync__show *s, const char *p, int dim, void (*fn)(dync__show *, const char *))
+static void dync__show_each(dync__show *s, const char *p, int dim,
+                            void (*fn)(dync__show *, const char *))
 {
     const dync__layout *lay = &s->t->lay;
     if (dim == lay->ndim) {
@@ -79,7 +91,8 @@ static void dync__show_choose(dync__show *s)
     if (s->is_float) {
         s->whole = true;
         dync__show_each(s, s->data, 0, dync__show_range);
-        s->scientific = s->least > 0 && (s->most / s->least > 1000.0 || s->most > 1.0e8 || s->least < 1.0e-4);
+        s->scientific = s->least > 0 &&
+                        (s->most / s->least > 1000.0 || s->most > 1.0e8 || s->least < 1.0e-4);
     }
     dync__show_each(s, s->data, 0, dync__show_widen);
 }
@@ -158,16 +171,19 @@ static void dync__show_suffixes(dync__str *out, const dync__tensor *t, size_t st
 {
     char text[32 + 24 * DYNC_MAX_DIMS];
     const char *body = dync__str_get(out) + start, *last = strrchr(body, '\n');
-    size_t line = last ? strlen(last + 1) + 2 : strlen(body) + 2;    /* as upstream counts */
+    size_t line = last ? strlen(last + 1) + 2 : strlen(body) + 2; /* as upstream counts */
     int device = t->device & 255, index = t->device >> 8;
     if (device == DYNC_CUDA) dync__format(text, sizeof text, "device='cuda:%d'", index);
     if (device == DYNC_META) dync__format(text, sizeof text, "device='meta'");
     if (device != DYNC_CPU) dync__show_suffix(out, &line, text);
-    bool no_items = !has_data || t->numel == 0, is_default = t->dtype == DYNC_F32 || (!no_items && (t->dtype == DYNC_I64 || t->dtype == DYNC_BOOL));
+    bool no_items = !has_data || t->numel == 0,
+         is_default = t->dtype == DYNC_F32 ||
+                      (!no_items && (t->dtype == DYNC_I64 || t->dtype == DYNC_BOOL));
     if (no_items && (!has_data || t->lay.ndim != 1)) {
         size_t n = (size_t)dync__format(text, sizeof text, "size=(");
         for (int i = 0; i < t->lay.ndim; i++)
-            n += (size_t)dync__format(text + n, sizeof text - n, "%s%lld", i ? ", " : "", (long long)t->lay.shape[i]);
+            n += (size_t)dync__format(text + n, sizeof text - n, "%s%lld", i ? ", " : "",
+                                      (long long)t->lay.shape[i]);
         dync__format(text + n, sizeof text - n, t->lay.ndim == 1 ? ",)" : ")");
         dync__show_suffix(out, &line, text);
     }
@@ -177,11 +193,21 @@ static void dync__show_suffixes(dync__str *out, const dync__tensor *t, size_t st
 }
 
 /* t with its data on this machine; `as` is the tensor that is shown, perhaps on a device. */
-static void dync__show_tensor(dync__str *out, const dync__tensor *t, const dync__tensor *as, bool has_data)
+static void dync__show_tensor(dync__str *out, const dync__tensor *t, const dync__tensor *as,
+                              bool has_data)
 {
     size_t start = out->n;
-    dync__show s = {out, t, has_data ? dync__tensor_data(t) : NULL, dync__dtype_info(t->dtype)->bytes,
-                    dync__dtype_info(t->dtype)->kind == 'f', false, false, t->numel > DYNC__SHOW_ALL, 0, 0, 0};
+    dync__show s = {out,
+                    t,
+                    has_data ? dync__tensor_data(t) : NULL,
+                    dync__dtype_info(t->dtype)->bytes,
+                    dync__dtype_info(t->dtype)->kind == 'f',
+                    false,
+                    false,
+                    t->numel > DYNC__SHOW_ALL,
+                    0,
+                    0,
+                    0};
     dync__str_add(out, "tensor(");
     if (!has_data) {
         dync__str_add(out, "...");

@@ -1,13 +1,18 @@
-/* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over symbols and atoms (floor division,
- * remainder, minimum, maximum), kept in one canonical form, so that equal ones have equal tokens; what is known of their range; and the
- * relations that were taken from hints, which become guards. After tensor.h, before shape.c.
+/* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over
+ * symbols and atoms (floor division, remainder, minimum, maximum), kept in one canonical form, so
+ * that equal ones have equal tokens; what is known of their range; and the relations that were
+ * taken from hints, which become guards. After tensor.h, before shape.c.
  *
- * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives another one. */
+ * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives
+ * another one. */
 #include "../dync.in.h"
 #include "sym.h"
 
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
-typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
+typedef struct dync__sz_poly {
+    int n;
+    dync__sz_term term[DYNC__SZ_TERMS];
+} dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -52,7 +57,10 @@ static int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_ter
     return e.token;
 }
 
-static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1))); }
+static int64_t dync__sz_token(uint64_t hash)
+{
+    return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1)));
+}
 
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
 {
@@ -61,7 +69,12 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
                        .hint = hint,
                        .kind = DYNC__SZ_SYMBOL,
                        .symbol = k};
-    dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
+    dync__sz_symbol s = {.token = e.token,
+                         .low = number ? INT64_MIN : 2,
+                         .high = INT64_MAX,
+                         .number = number,
+                         .tensor = -1,
+                         .dim = -1};
     s.source = dync__arena_strdup(&t->arena, source);
     if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
         t->failed = true;
@@ -82,7 +95,8 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     for (int i = 0; t && i < from->expr.n && !t->failed; i++) {
         bool ok = true;
         dync__sz_put(t, from->expr.at[i], from->expr.at[i].term);
-        if (value && !t->failed) t->expr.at[i].hint = dync__symtab_value(t, t->expr.at[i].token, value, &ok);
+        if (value && !t->failed)
+            t->expr.at[i].hint = dync__symtab_value(t, t->expr.at[i].token, value, &ok);
     }
     for (int i = 0; t && i < from->guard.n && !t->failed; i++)
         if (!dync__avec_push(&t->arena, &t->guard, from->guard.at[i])) t->failed = true;
@@ -145,7 +159,8 @@ static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, 
     if (a->n + b->n > DYNC__SZ_DEGREE || !dync__mul_ok(a->coef, b->coef, &out->coef)) return false;
     out->n = 0;
     for (int i = 0, j = 0; i < a->n || j < b->n;)
-        out->atom[out->n++] = j == b->n || (i < a->n && a->atom[i] < b->atom[j]) ? a->atom[i++] : b->atom[j++];
+        out->atom[out->n++] = j == b->n || (i < a->n && a->atom[i] < b->atom[j]) ? a->atom[i++]
+                                                                                 : b->atom[j++];
     return true;
 }
 
@@ -171,11 +186,15 @@ static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
         }
         hint += product;
     }
-    dync__sz_expr e = {.token = dync__sz_token(h), .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
+    dync__sz_expr e = {
+        .token = dync__sz_token(h), .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, p->term);
 }
 
-static int64_t dync__floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t dync__floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 static int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
 {
@@ -183,7 +202,8 @@ static int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
     case DYNC__SZ_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
     case DYNC__SZ_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
     case DYNC__SZ_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case DYNC__SZ_DIV: return b == 0 || b == -1 ? (int64_t)(0 - (uint64_t)a) * (b != 0) : dync__floor_div(a, b);
+    case DYNC__SZ_DIV:
+        return b == 0 || b == -1 ? (int64_t)(0 - (uint64_t)a) * (b != 0) : dync__floor_div(a, b);
     case DYNC__SZ_MOD: return b == 0 || b == -1 ? 0 : a - dync__floor_div(a, b) * b;
     case DYNC__SZ_MIN: return DYNC__MIN(a, b);
     case DYNC__SZ_MAX: break;
@@ -194,9 +214,13 @@ static int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
 /* What no polynomial says. */
 static int64_t dync__sz_atom(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
 {
-    uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x61746f6d, (uint64_t)op), (uint64_t)a), (uint64_t)b);
-    dync__sz_expr e = {.token = dync__sz_token(h), .hint = dync__sz_plain(op, dync__sz_hint_in(t, a), dync__sz_hint_in(t, b)),
-                       .kind = (int8_t)op, .a = a, .b = b};
+    uint64_t h = dync__hash_mix(
+        dync__hash_mix(dync__hash_mix(0x61746f6d, (uint64_t)op), (uint64_t)a), (uint64_t)b);
+    dync__sz_expr e = {.token = dync__sz_token(h),
+                       .hint = dync__sz_plain(op, dync__sz_hint_in(t, a), dync__sz_hint_in(t, b)),
+                       .kind = (int8_t)op,
+                       .a = a,
+                       .b = b};
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
 
@@ -211,8 +235,10 @@ static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync_
         int k = 0;
         if (a->term[i].coef % by->coef != 0) return false;
         for (int j = 0; j < a->term[i].n; j++) {
-            if (k < by->n && by->atom[k] == a->term[i].atom[j]) k++;
-            else r.atom[r.n++] = a->term[i].atom[j];
+            if (k < by->n && by->atom[k] == a->term[i].atom[j])
+                k++;
+            else
+                r.atom[r.n++] = a->term[i].atom[j];
         }
         if (k < by->n || !dync__sz_poly_add(out, &r)) return false;
     }
@@ -235,7 +261,8 @@ static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_
         for (int i = 0; i < x.n && ok; i++)
             for (int j = 0; j < y.n && ok; j++) {
                 dync__sz_term product;
-                ok = dync__sz_term_times(&x.term[i], &y.term[j], &product) && dync__sz_poly_add(&r, &product);
+                ok = dync__sz_term_times(&x.term[i], &y.term[j], &product) &&
+                     dync__sz_poly_add(&r, &product);
             }
     } else if (op == DYNC__SZ_DIV) {
         ok = dync__sz_exact(&x, &y, &r);
@@ -270,8 +297,10 @@ static int64_t dync__sf_hint(const dync__symtab *t, int64_t bits)
 /* a, b: bits; of DYNC__SF_OF a size. */
 static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
 {
-    uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
-    double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
+    uint64_t h = dync__hash_mix(
+        dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
+    double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a)
+                                 : dync__sf_double(dync__sf_hint(t, a));
     dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D),
                        .kind = (int8_t)op,
                        .a = a,
@@ -285,22 +314,30 @@ static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
 {
     int op = e->kind;
     int64_t a = dync__symtab_simple(t, e->a), b = dync__symtab_simple(t, e->b);
-    if (op == DYNC__SF_OF ? dync__is_token(a) : dync__is_sf(a) || dync__is_sf(b)) return dync__sf_build(t, op, a, b);
-    return dync__sf_bits(dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
+    if (op == DYNC__SF_OF ? dync__is_token(a) : dync__is_sf(a) || dync__is_sf(b))
+        return dync__sf_build(t, op, a, b);
+    return dync__sf_bits(
+        dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
 }
 
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
-    const dync__sz_expr *found = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
+    const dync__sz_expr *found =
+        dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
     if (!found) return size;
     dync__sz_expr e = *found;
     if (e.kind >= DYNC__SF_OF) return dync__sf_simple(t, &e);
-    if (e.kind == DYNC__SZ_SYMBOL) return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
-    if (e.kind != DYNC__SZ_SUM) return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a), dync__symtab_simple(t, e.b));
+    if (e.kind == DYNC__SZ_SYMBOL)
+        return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
+    if (e.kind != DYNC__SZ_SUM)
+        return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a),
+                              dync__symtab_simple(t, e.b));
     int64_t sum = 0;
     for (int i = 0; i < e.n_terms; i++) {
         int64_t product = e.term[i].coef;
-        for (int k = 0; k < e.term[i].n; k++) product = dync__sz_build(t, DYNC__SZ_MUL, product, dync__symtab_simple(t, e.term[i].atom[k]));
+        for (int k = 0; k < e.term[i].n; k++)
+            product =
+                dync__sz_build(t, DYNC__SZ_MUL, product, dync__symtab_simple(t, e.term[i].atom[k]));
         sum = dync__sz_build(t, DYNC__SZ_ADD, sum, product);
     }
     return sum;
@@ -310,10 +347,12 @@ DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 static dync__symtab *dync__sz_table(int64_t a, int64_t b)
 {
     dync__symtab *t = dync__tls.syms;
-    bool known = t && (!dync__is_token(a) || dync__symtab_find(t, a)) && (!dync__is_token(b) || dync__symtab_find(t, b));
+    bool known = t && (!dync__is_token(a) || dync__symtab_find(t, a)) &&
+                 (!dync__is_token(b) || dync__symtab_find(t, b));
     if (known) return t;
-    dync__fail(DYNC_ERR_VALUE, "%lld is no size: what dync_dim gives may only be passed on "
-                               "whole, as an element of a shape, inside the traced function",
+    dync__fail(DYNC_ERR_VALUE,
+               "%lld is no size: what dync_dim gives may only be passed on "
+               "whole, as an element of a shape, inside the traced function",
                (long long)(dync__is_token(a) ? a : b));
     return NULL;
 }
@@ -339,7 +378,8 @@ static double dync__sf_made(int op, int64_t a, int64_t b)
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
 {
     int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
-    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made((int)op, x, y) : dync__sf_plain((int)op, a, b);
+    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made((int)op, x, y)
+                                                                : dync__sf_plain((int)op, a, b);
 }
 
 DYNC__FN double dync__sf_of(int64_t size)
@@ -352,8 +392,10 @@ static void dync__sf_fix(dync__symtab *t, int64_t bits)
     const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
     if (!e) return;
     int64_t a = e->a, b = e->b;
-    if (e->kind == DYNC__SF_OF) (void)dync__sz_number(a);
-    else dync__sf_fix(t, a), dync__sf_fix(t, b);
+    if (e->kind == DYNC__SF_OF)
+        (void)dync__sz_number(a);
+    else
+        dync__sf_fix(t, a), dync__sf_fix(t, b);
 }
 
 DYNC__FN double dync__sf_number(double x)
@@ -397,7 +439,8 @@ DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
 {
     bool any = dync__is_token(lay->offset);
-    for (int i = 0; i < lay->ndim; i++) any = any || dync__is_token(lay->shape[i]) || dync__is_token(lay->stride[i]);
+    for (int i = 0; i < lay->ndim; i++)
+        any = any || dync__is_token(lay->shape[i]) || dync__is_token(lay->stride[i]);
     return any;
 }
 
@@ -411,14 +454,20 @@ DYNC__FN void dync__layout_number(dync__layout *lay)
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
-typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
+typedef struct dync__sz_range {
+    double low, high;
+} dync__sz_range; /* infinities: open */
 
-static double dync__sz_bound(int64_t x) { return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x; }
+static double dync__sz_bound(int64_t x)
+{
+    return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x;
+}
 static double dync__sz_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
 {
-    double p[4] = {dync__sz_product(a.low, b.low), dync__sz_product(a.low, b.high), dync__sz_product(a.high, b.low), dync__sz_product(a.high, b.high)};
+    double p[4] = {dync__sz_product(a.low, b.low), dync__sz_product(a.low, b.high),
+                   dync__sz_product(a.high, b.low), dync__sz_product(a.high, b.high)};
     dync__sz_range r = {p[0], p[0]};
     for (int i = 1; i < 4; i++) {
         r.low = DYNC__MIN(r.low, p[i]);
@@ -442,7 +491,8 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
         r.low = r.high = 0;
         for (int i = 0; i < e->n_terms; i++) {
             dync__sz_range p = {(double)e->term[i].coef, (double)e->term[i].coef};
-            for (int k = 0; k < e->term[i].n; k++) p = dync__sz_range_times(p, dync__sz_range_of(t, e->term[i].atom[k]));
+            for (int k = 0; k < e->term[i].n; k++)
+                p = dync__sz_range_times(p, dync__sz_range_of(t, e->term[i].atom[k]));
             r.low += p.low;
             r.high += p.high;
         }
@@ -468,10 +518,13 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 /* coef * symbol + rest, rest a number. */
-static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef, int64_t *rest)
+static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef,
+                            int64_t *rest)
 {
     dync__sz_poly p;
-    if (!dync__sz_poly_of(t, size, &p) || p.n < 1 || p.n > 2 || p.term[0].n != 1 || (p.n == 2 && p.term[1].n != 0)) return false;
+    if (!dync__sz_poly_of(t, size, &p) || p.n < 1 || p.n > 2 || p.term[0].n != 1 ||
+        (p.n == 2 && p.term[1].n != 0))
+        return false;
     const dync__sz_expr *e = dync__symtab_find(t, p.term[0].atom[0]);
     if (!e || e->kind != DYNC__SZ_SYMBOL) return false;
     *symbol = e->symbol;
@@ -518,21 +571,25 @@ static void dync__sz_equal(dync__symtab *t, int64_t a, int64_t b)
 static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
 {
     int symbol;
-    int64_t coef, rest, d = dync__sz_build(t, DYNC__SZ_SUB, a, b);       /* d < 0, or d >= 0 */
+    int64_t coef, rest, d = dync__sz_build(t, DYNC__SZ_SUB, a, b); /* d < 0, or d >= 0 */
     if (!dync__sz_linear(t, d, &symbol, &coef, &rest)) {
         dync__sz_guard_add(t, less ? DYNC__SZ_LT : DYNC__SZ_LE, less ? a : b, less ? b : a);
         return;
     }
     dync__sz_symbol *s = &t->symbol.at[symbol];
-    bool high = less == (coef > 0);                                       /* an upper bound */
+    bool high = less == (coef > 0); /* an upper bound */
     /* slices begin and end anywhere */
     rest = DYNC__MAX(rest, -INT64_MAX / 4);
     int64_t size = coef > 0 ? coef : -coef, edge = coef > 0 ? -rest : rest;
     /* coef > 0: s*size < edge, or >= edge; coef < 0: s*size > edge, or <= edge */
-    if (coef > 0) edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);
-    else edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
-    if (high) s->high = DYNC__MIN(s->high, edge);
-    else s->low = DYNC__MAX(s->low, edge);
+    if (coef > 0)
+        edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);
+    else
+        edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
+    if (high)
+        s->high = DYNC__MIN(s->high, edge);
+    else
+        s->low = DYNC__MAX(s->low, edge);
     if (s->low == s->high && !s->is && s->low != 0)
         dync__sz_found(t, symbol, s->low); /* as if it had been asked for */
 }
@@ -549,9 +606,12 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
     if (d.low >= 0 && d.high <= 0) return rel == DYNC__SZ_EQ;
     int64_t x = dync__sz_hint_in(t, a), y = dync__sz_hint_in(t, b);
     bool answer = rel == DYNC__SZ_EQ ? x == y : x < y;
-    if (rel == DYNC__SZ_LT) dync__sz_bounded(t, a, b, answer);
-    else if (answer) dync__sz_equal(t, a, b);
-    else dync__sz_guard_add(t, DYNC__SZ_NE, a, b);
+    if (rel == DYNC__SZ_LT)
+        dync__sz_bounded(t, a, b, answer);
+    else if (answer)
+        dync__sz_equal(t, a, b);
+    else
+        dync__sz_guard_add(t, DYNC__SZ_NE, a, b);
     return answer;
 }
 
@@ -577,18 +637,24 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok)
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value,
+                                    bool *ok)
 {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a number of the user's */
+    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1); /* a number of the user's */
     if (e->kind >= DYNC__SF_OF) {
-        int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
-        return dync__sf_bits(e->kind == DYNC__SF_OF ? dync__sf_of(a) : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
+        int64_t a = dync__symtab_value(t, e->a, value, ok),
+                b = dync__symtab_value(t, e->b, value, ok);
+        return dync__sf_bits(
+            e->kind == DYNC__SF_OF
+                ? dync__sf_of(a)
+                : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
     }
     if (e->kind == DYNC__SZ_SYMBOL) return value[e->symbol];
     if (e->kind != DYNC__SZ_SUM) {
-        int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
+        int64_t a = dync__symtab_value(t, e->a, value, ok),
+                b = dync__symtab_value(t, e->b, value, ok);
         if (dync__any_token(a, b)) return dync__sz_make((dync__sz_op)e->kind, a, b);
         if (b == 0 && (e->kind == DYNC__SZ_DIV || e->kind == DYNC__SZ_MOD)) *ok = false;
         return dync__sz_plain((dync__sz_op)e->kind, a, b);
@@ -598,9 +664,11 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
         int64_t product = e->term[i].coef;
         for (int k = 0; k < e->term[i].n; k++) {
             int64_t by = dync__symtab_value(t, e->term[i].atom[k], value, ok);
-            product = dync__any_token(product, by) ? dync__sz_make(DYNC__SZ_MUL, product, by) : dync__sz_plain(DYNC__SZ_MUL, product, by);
+            product = dync__any_token(product, by) ? dync__sz_make(DYNC__SZ_MUL, product, by)
+                                                   : dync__sz_plain(DYNC__SZ_MUL, product, by);
         }
-        sum = dync__any_token(sum, product) ? dync__sz_make(DYNC__SZ_ADD, sum, product) : dync__sz_plain(DYNC__SZ_ADD, sum, product);
+        sum = dync__any_token(sum, product) ? dync__sz_make(DYNC__SZ_ADD, sum, product)
+                                            : dync__sz_plain(DYNC__SZ_ADD, sum, product);
     }
     return sum;
 }
@@ -622,14 +690,16 @@ DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbo
     const dync__sz_expr *e = dync__symtab_find(t, size);
     if (!e) return dync__is_sf(size);
     if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
-    if (e->kind != DYNC__SZ_SUM) return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
+    if (e->kind != DYNC__SZ_SUM)
+        return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
     for (int i = 0; i < e->n_terms; i++)
         for (int k = 0; k < e->term[i].n; k++)
             if (!dync__symtab_uses(t, e->term[i].atom[k], symbols)) return false;
     return true;
 }
 
-DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t actual, int64_t *value, bool *known)
+DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t actual,
+                                 int64_t *value, bool *known)
 {
     dync__sz_poly p;
     int unknown = -1;
@@ -641,13 +711,19 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t ac
         int here = -1;
         for (int k = 0; k < p.term[i].n && ok; k++) {
             const dync__sz_expr *e = dync__symtab_find(t, p.term[i].atom[k]);
-            if (!e || e->kind != DYNC__SZ_SYMBOL) ok = false;
-            else if (known[e->symbol]) product = dync__sz_mul(product, value[e->symbol]);
-            else if (here >= 0) ok = false;
-            else here = e->symbol;
+            if (!e || e->kind != DYNC__SZ_SYMBOL)
+                ok = false;
+            else if (known[e->symbol])
+                product = dync__sz_mul(product, value[e->symbol]);
+            else if (here >= 0)
+                ok = false;
+            else
+                here = e->symbol;
         }
-        if (here < 0) rest = dync__sz_add(rest, product);
-        else if (unknown >= 0) ok = false;
+        if (here < 0)
+            rest = dync__sz_add(rest, product);
+        else if (unknown >= 0)
+            ok = false;
         else {
             unknown = here;
             coef = product;
@@ -659,10 +735,12 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t ac
     return known[unknown] = true;
 }
 
-DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, const int64_t *value)
+DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
+                                const int64_t *value)
 {
     bool ok = true;
-    int64_t a = dync__symtab_value(t, g->a, value, &ok), b = dync__symtab_value(t, g->b, value, &ok);
+    int64_t a = dync__symtab_value(t, g->a, value, &ok),
+            b = dync__symtab_value(t, g->b, value, &ok);
     if (!ok) return false;
     switch (g->rel) {
     case DYNC__SZ_EQ: return a == b;
@@ -674,15 +752,23 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, 
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
-static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind, dync__str *s)
+static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind,
+                               dync__str *s)
 {
     static const char *const binary[] = {" + ", " - ", "*", "//", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
-    if (!e) dync__str_addf(s, "%lld", (long long)size);
-    else if (e->kind == DYNC__SZ_SYMBOL && sources) dync__str_add(s, t->symbol.at[e->symbol].source);
-    else if (e->kind == DYNC__SZ_SYMBOL) dync__str_addf(s, "s%d", e->symbol);
-    else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX || (e->kind == DYNC__SZ_MOD && !sources)) {
-        dync__str_addf(s, "%s(", e->kind == DYNC__SZ_MIN ? "Min" : e->kind == DYNC__SZ_MAX ? "Max" : "Mod");
+    if (!e)
+        dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL && sources)
+        dync__str_add(s, t->symbol.at[e->symbol].source);
+    else if (e->kind == DYNC__SZ_SYMBOL)
+        dync__str_addf(s, "s%d", e->symbol);
+    else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX ||
+             (e->kind == DYNC__SZ_MOD && !sources)) {
+        dync__str_addf(s, "%s(",
+                       e->kind == DYNC__SZ_MIN   ? "Min"
+                       : e->kind == DYNC__SZ_MAX ? "Max"
+                                                 : "Mod");
         dync__sz_text_atom(t, e->a, sources, false, s);
         dync__str_add(s, ", ");
         dync__sz_text_atom(t, e->b, sources, false, s);
@@ -718,11 +804,14 @@ static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, con
     return 0;
 }
 
-static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term, bool sources, bool first, dync__str *s)
+static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term, bool sources,
+                               bool first, dync__str *s)
 {
     int64_t coef = term->coef, size = coef < 0 ? -coef : coef;
-    if (!first) dync__str_add(s, coef < 0 ? " - " : " + ");
-    else if (coef < 0) dync__str_add(s, "-");
+    if (!first)
+        dync__str_add(s, coef < 0 ? " - " : " + ");
+    else if (coef < 0)
+        dync__str_add(s, "-");
     if (size != 1 || term->n == 0) dync__str_addf(s, "%lld", (long long)size);
     for (int k = 0; k < term->n; k++) {
         int power = 1;
@@ -737,7 +826,8 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
 }
 
 /* As Python has it: 1.0/s0. c: as C does, with the symbols that names tell. */
-static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_names *c, bool sources, dync__str *s)
+static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_names *c,
+                          bool sources, dync__str *s)
 {
     static const char *const binary[] = {" + ", " - ", "*", "/"};
     const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
@@ -747,8 +837,10 @@ static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_na
         dync__str_add(s, text);
     } else if (e->kind == DYNC__SF_OF) {
         if (c) dync__str_add(s, "(double)");
-        if (c) dync__symtab_c(t, e->a, c, s);
-        else dync__sz_text_atom(t, e->a, sources, true, s);
+        if (c)
+            dync__symtab_c(t, e->a, c, s);
+        else
+            dync__sz_text_atom(t, e->a, sources, true, s);
     } else {
         dync__str_add(s, e->kind == DYNC__SF_SQRT ? c ? "sqrt(" : "math.sqrt(" : "(");
         dync__sf_text(t, e->a, c, sources, s);
@@ -776,7 +868,9 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
     for (int i = 0; i < e->n_terms; i++) {
         dync__sz_term *x = &term[i];
         for (int k = 1; k < x->n; k++)
-            for (int j = k; j > 0 && dync__sz_atom_rank(t, x->atom[j - 1]) > dync__sz_atom_rank(t, x->atom[j]); j--) {
+            for (int j = k;
+                 j > 0 && dync__sz_atom_rank(t, x->atom[j - 1]) > dync__sz_atom_rank(t, x->atom[j]);
+                 j--) {
                 int64_t hold = x->atom[j];
                 x->atom[j] = x->atom[j - 1];
                 x->atom[j - 1] = hold;
@@ -789,16 +883,22 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
     for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
 }
 
-DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names, dync__str *s)
+DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names,
+                             dync__str *s)
 {
     static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
-    if (dync__is_sf(size)) dync__sf_text(t, size, names, false, s);
-    else if (!e) dync__str_addf(s, "%lld", (long long)size);
-    else if (e->kind == DYNC__SZ_SYMBOL) names->symbol(names->user, size, s);
+    if (dync__is_sf(size))
+        dync__sf_text(t, size, names, false, s);
+    else if (!e)
+        dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL)
+        names->symbol(names->user, size, s);
     else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
-        for (int i = 0; i < 4; i++) {                 /* (a < b ? a : b) */
-            static const char *const min[] = {"(", " < ", " ? ", " : "}, *const max[] = {"(", " > ", " ? ", " : "};
+        for (int i = 0; i < 4; i++) { /* (a < b ? a : b) */
+            static const char *const min[] = {"(", " < ", " ? ", " : "}, *const max[] = {"(", " > ",
+                                                                                         " ? ",
+                                                                                         " : "};
             dync__str_add(s, e->kind == DYNC__SZ_MIN ? min[i] : max[i]);
             dync__symtab_c(t, i % 2 ? e->b : e->a, names, s);
         }

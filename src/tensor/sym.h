@@ -1,11 +1,14 @@
 /* tensor/sym.h: symbolic sizes. After tensor.h, before shape.c.
  *
- * While a function is traced, a size that may differ in later calls is a token: a sparse 60-bit hash in [2^60, 2^61) that stands for an
- * expression over symbols s0, s1, ... Code that passes sizes on needs to know nothing; arithmetic and comparisons go through dync__sz_*,
- * which are one test away from the plain operation. A comparison that the expressions do not decide is decided by the hint, the value
- * that the size has in the call being traced, and becomes a guard. Equal expressions have equal tokens, in every table.
+ * While a function is traced, a size that may differ in later calls is a token: a sparse 60-bit
+ * hash in [2^60, 2^61) that stands for an expression over symbols s0, s1, ... Code that passes
+ * sizes on needs to know nothing; arithmetic and comparisons go through dync__sz_*, which are one
+ * test away from the plain operation. A comparison that the expressions do not decide is decided by
+ * the hint, the value that the size has in the call being traced, and becomes a guard. Equal
+ * expressions have equal tokens, in every table.
  *
- * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
+ * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made
+ * sure of being as large by dync__sz_size.
  *
  * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are
  * tokens too: between 2^30 and 2^31, with a hash in them. A finite number keeps its bits wherever
@@ -17,44 +20,68 @@
 #define DYNC__SYM_H
 #include "tensor.h"
 
-typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor */, DYNC__SZ_MOD, DYNC__SZ_MIN, DYNC__SZ_MAX } dync__sz_op;
+typedef enum {
+    DYNC__SZ_ADD,
+    DYNC__SZ_SUB,
+    DYNC__SZ_MUL,
+    DYNC__SZ_DIV /* floor */,
+    DYNC__SZ_MOD,
+    DYNC__SZ_MIN,
+    DYNC__SZ_MAX
+} dync__sz_op;
 typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
-typedef enum { DYNC__SF_OF = 16 /* of a size */, DYNC__SF_ADD, DYNC__SF_SUB, DYNC__SF_MUL, DYNC__SF_DIV, DYNC__SF_SQRT /* of a */ } dync__sf_op;
+typedef enum {
+    DYNC__SF_OF = 16 /* of a size */,
+    DYNC__SF_ADD,
+    DYNC__SF_SUB,
+    DYNC__SF_MUL,
+    DYNC__SF_DIV,
+    DYNC__SF_SQRT /* of a */
+} dync__sf_op;
 enum { DYNC__SZ_DEGREE = 6 };
 /* coef * product of atoms; n 0: a number */
-typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;
+typedef struct dync__sz_term {
+    int64_t coef;
+    int n;
+    int64_t atom[DYNC__SZ_DEGREE];
+} dync__sz_term;
 typedef struct dync__sz_expr {
-    int64_t token, hint;                 /* of a number: the bits of both */
-    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a number */
+    int64_t token, hint; /* of a number: the bits of both */
+    int8_t kind; /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the
+                    dync__sf_op of a number */
     int symbol;
-    int64_t a, b;                        /* sizes or tokens; of a number the bits of its operands */
+    int64_t a, b; /* sizes or tokens; of a number the bits of its operands */
     int n_terms;
     dync__sz_term *term;
 } dync__sz_expr;
 typedef struct dync__sz_symbol {
-    int64_t token, low, high;            /* what comparisons have left of its range */
-    int64_t is;                          /* 0, or what it was found to be: a number or another token */
-    const char *source;                  /* "L['x'].size()[0]" */
-    bool marked;                         /* the user promised that it changes: making it a number is an error */
-    bool number;                         /* of the user's, not a size: any value, it may be 0 or 1 */
-    int tensor, dim;                     /* where a call finds it */
+    int64_t token, low, high; /* what comparisons have left of its range */
+    int64_t is;               /* 0, or what it was found to be: a number or another token */
+    const char *source;       /* "L['x'].size()[0]" */
+    bool marked;     /* the user promised that it changes: making it a number is an error */
+    bool number;     /* of the user's, not a size: any value, it may be 0 or 1 */
+    int tensor, dim; /* where a call finds it */
 } dync__sz_symbol;
-typedef struct dync__sz_guard { dync__sz_rel rel; int64_t a, b; dync_loc at; } dync__sz_guard;
+typedef struct dync__sz_guard {
+    dync__sz_rel rel;
+    int64_t a, b;
+    dync_loc at;
+} dync__sz_guard;
 typedef struct dync__symtab {
     dync__arena arena;
     int32_t refs;
     DYNC__VEC(dync__sz_expr) expr;
-    dync__map index;                     /* token -> place in expr */
+    dync__map index; /* token -> place in expr */
     DYNC__VEC(dync__sz_symbol) symbol;
     DYNC__VEC(dync__sz_guard) guard;
-    int violated;                        /* symbol whose promise was broken, or -1 */
+    int violated; /* symbol whose promise was broken, or -1 */
     int64_t violated_value;
     dync_loc violated_at;
-    bool failed;                         /* no memory */
-    uint64_t salt;                       /* not 0 (lint): its tokens are those of no other table */
+    bool failed;   /* no memory */
+    uint64_t salt; /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
-DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
+DYNC__FN dync__symtab *dync__symtab_new(void); /* one reference */
 DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
 /* gives a reference up */
 DYNC__FN void dync__symtab_free(dync__symtab *);
@@ -64,19 +91,27 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *va
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number);
 /* NULL: not one of this table */
 DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
-/* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
-DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
+/* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok
+ * false: a division by zero, an unknown token. */
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value,
+                                    bool *ok);
 /* "2*s0 + 1" */
 DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);
-typedef struct dync__sz_names { const void *user; void (*symbol)(const void *user, int64_t token, dync__str *); } dync__sz_names;
+typedef struct dync__sz_names {
+    const void *user;
+    void (*symbol)(const void *user, int64_t token, dync__str *);
+} dync__sz_names;
 /* as a C expression */
-DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *, dync__str *);
+DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *,
+                             dync__str *);
 /* with what its symbols were found to be */
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);
 /* marks the symbols it is made of; false: an unknown token */
 DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);
-/* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
-DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
+/* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one.
+ * True: something was found. */
+DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value,
+                                 bool *known);
 DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
@@ -86,8 +121,18 @@ DYNC__INLINE bool dync__is_sf(int64_t bits)
 {
     return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D;
 }
-DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
-DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+DYNC__INLINE int64_t dync__sf_bits(double x)
+{
+    int64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+DYNC__INLINE double dync__sf_double(int64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 /* plain, or a token of the thread's table */
 DYNC__FN double dync__sf(dync__sf_op, double a, double b);
 DYNC__FN double dync__sf_of(int64_t size);
@@ -95,7 +140,10 @@ DYNC__FN double dync__sf_of(int64_t size);
 DYNC__FN double dync__sf_number(double);
 /* DYNC_ERR_VALUE: a converted or rounded token */
 DYNC__FN dync_status dync__sf_check(double operand);
-DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
+DYNC__INLINE bool dync__any_token(int64_t a, int64_t b)
+{
+    return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b));
+}
 /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
@@ -103,39 +151,61 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_number(int64_t size);
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
-/* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what is
- * beyond 2^59 stays there, and no allocation is as large. */
+/* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what
+ * is beyond 2^59 stays there, and no allocation is as large. */
 #define DYNC__SZ_MOST ((int64_t)1 << 59)
 DYNC__INLINE int64_t dync__sz_hold(int64_t x)
 {
-    return DYNC__UNLIKELY(x > DYNC__SZ_MOST || x < -DYNC__SZ_MOST) ? (x > 0 ? DYNC__SZ_MOST : -DYNC__SZ_MOST) : x;
+    return DYNC__UNLIKELY(x > DYNC__SZ_MOST || x < -DYNC__SZ_MOST)
+               ? (x > 0 ? DYNC__SZ_MOST : -DYNC__SZ_MOST)
+               : x;
 }
 DYNC__INLINE int64_t dync__sz_times(int64_t a, int64_t b)
 {
     int64_t product;
-    return dync__mul_ok(a, b, &product) ? dync__sz_hold(product) : (a < 0) != (b < 0) ? -DYNC__SZ_MOST : DYNC__SZ_MOST;
+    return dync__mul_ok(a, b, &product) ? dync__sz_hold(product)
+           : (a < 0) != (b < 0)         ? -DYNC__SZ_MOST
+                                        : DYNC__SZ_MOST;
 }
 DYNC__INLINE int64_t dync__sz_add(int64_t a, int64_t b)
 {
-    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b) : dync__sz_hold(dync__sz_hold(a) + dync__sz_hold(b));
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b)
+                                 : dync__sz_hold(dync__sz_hold(a) + dync__sz_hold(b));
 }
 DYNC__INLINE int64_t dync__sz_sub(int64_t a, int64_t b)
 {
-    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b) : dync__sz_hold(dync__sz_hold(a) - dync__sz_hold(b));
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b)
+                                 : dync__sz_hold(dync__sz_hold(a) - dync__sz_hold(b));
 }
 DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b)
 {
     return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : dync__sz_times(a, b);
 }
 /* plain: b > 0, a >= 0 */
-DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }
-DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b; }
-DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b) { return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b)); }
-DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b; }
+DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b;
+}
+DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b;
+}
+DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b)
+{
+    return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b));
+}
+DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b;
+}
 DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b) { return dync__sz_lt(b, a) ? b : a; }
 DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b) { return dync__sz_lt(a, b) ? b : a; }
-/* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to be 2 or more. */
-DYNC__INLINE int64_t dync__sz_size(int64_t a) { return DYNC__UNLIKELY(dync__is_token(a)) ? dync__sz_at_least_2(a) : a; }
+/* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to
+ * be 2 or more. */
+DYNC__INLINE int64_t dync__sz_size(int64_t a)
+{
+    return DYNC__UNLIKELY(dync__is_token(a)) ? dync__sz_at_least_2(a) : a;
+}
 DYNC__INLINE bool dync__sz_mul_ok(int64_t a, int64_t b, int64_t *out)
 {
     if (!dync__any_token(a, b)) return dync__mul_ok(a, b, out);

@@ -1,11 +1,13 @@
 /* tensor/tensor.c: storage, tensor slots, handles, reference counts.
  *
- * Slots live in chunks that never move. A thread keeps free slots in an array of its own and trades batches with the shared list, so
- * making a tensor takes no lock in a steady state. Freeing a slot changes its generation, which makes every handle stale;
- * a ring per thread remembers who made the last tensors freed, for the message.
+ * Slots live in chunks that never move. A thread keeps free slots in an array of its own and trades
+ * batches with the shared list, so making a tensor takes no lock in a steady state. Freeing a slot
+ * changes its generation, which makes every handle stale; a ring per thread remembers who made the
+ * last tensors freed, for the message.
  *
- * Reference counts are atomic. A count of 1 that is one's own needs no atomic decrement: nobody else may touch it.
- * Ids of tensors and storages come in blocks per thread, one process-wide counter for both. */
+ * Reference counts are atomic. A count of 1 that is one's own needs no atomic decrement: nobody
+ * else may touch it. Ids of tensors and storages come in blocks per thread, one process-wide
+ * counter for both. */
 #include "../dync.in.h"
 #include "sym.h"
 
@@ -18,7 +20,8 @@ dync_value (*dync__specialise_hook)(dync_value);
 
 enum {
     DYNC__CHUNK_SLOTS = 1 << DYNC__CHUNK_BITS,
-    DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS, DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
+    DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS,
+    DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
     /* up to here storage and data are one block: small tensors come and go quickly */
@@ -33,22 +36,26 @@ enum {
 };
 
 /* Who made a tensor that is gone. */
-typedef struct dync__grave { uintptr_t handle; const char *op, *file; int line; } dync__grave;
+typedef struct dync__grave {
+    uintptr_t handle;
+    const char *op, *file;
+    int line;
+} dync__grave;
 
 typedef struct dync__tensor_state {
     dync__tensor *free[DYNC__SLOT_KEEP];
     int n_free;
     uint32_t next_grave;
     uint64_t next_id, end_id;
-    int64_t live;                         /* not yet in dync__slots.live */
+    int64_t live; /* not yet in dync__slots.live */
     dync__grave grave[DYNC__GRAVES];
 } dync__tensor_state;
 
 static struct {
-    dync__mutex lock;                     /* for n_chunks and the shared list */
+    dync__mutex lock; /* for n_chunks and the shared list */
     uint32_t n_chunks;
-    int64_t free;                         /* slot + 1 of the first free one; the next stands in numel; 0: none */
-    uint32_t first_generation;            /* of new slots: after dync_shutdown old handles stay stale */
+    int64_t free; /* slot + 1 of the first free one; the next stands in numel; 0: none */
+    uint32_t first_generation; /* of new slots: after dync_shutdown old handles stay stale */
     uint64_t next_id;
     int64_t live;
 } dync__slots;
@@ -96,7 +103,7 @@ DYNC__OFTEN DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
         s->end_id = DYNC__ATOMIC_ADD(&dync__slots.next_id, DYNC__ID_BLOCK);
         s->next_id = s->end_id - DYNC__ID_BLOCK;
     }
-    return ++s->next_id;                  /* never 0 */
+    return ++s->next_id; /* never 0 */
 }
 
 DYNC__OFTEN DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
@@ -119,7 +126,10 @@ DYNC__FN int64_t dync__live_tensors(void)
 static bool dync__slots_grow(void)
 {
     uint32_t n = dync__slots.n_chunks;
-    if (n == DYNC__CHUNKS) return dync__fail(DYNC_ERR_MEMORY, "out of tensor slots: %u are in use", (unsigned)(n << DYNC__CHUNK_BITS)), false;
+    if (n == DYNC__CHUNKS)
+        return dync__fail(DYNC_ERR_MEMORY, "out of tensor slots: %u are in use",
+                          (unsigned)(n << DYNC__CHUNK_BITS)),
+               false;
     dync__tensor *chunk = dync__calloc(DYNC__CHUNK_SLOTS * sizeof *chunk);
     if (!chunk) return false;
     for (uint32_t i = DYNC__CHUNK_SLOTS; i-- > 0;) {
@@ -144,7 +154,7 @@ DYNC__RARE static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
         s->free[n] = t;
     }
     dync__unlock(&dync__slots.lock);
-    for (int i = 0; i < n / 2; i++) {     /* the array is taken from its end: low slots first */
+    for (int i = 0; i < n / 2; i++) { /* the array is taken from its end: low slots first */
         dync__tensor *t = s->free[i];
         s->free[i] = s->free[n - 1 - i];
         s->free[n - 1 - i] = t;
@@ -197,8 +207,11 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
         const dync__grave *g = &s->grave[(s->next_grave - 1 - (uint32_t)i) % DYNC__GRAVES];
         if (g->handle != (uintptr_t)handle) continue;
         const char *op = g->op ? g->op : "the user";
-        if (g->file) dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s at %s:%d", op, g->file, g->line);
-        else dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s", op);
+        if (g->file)
+            dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s at %s:%d", op,
+                       g->file, g->line);
+        else
+            dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s", op);
         return NULL;
     }
     dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended");
@@ -221,23 +234,29 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
     dync__tensor_state *state = dync__tensor_state_get();
     dync__storage *s = state ? dync__alloc(sizeof *s) : NULL;
     if (!s) return NULL;
-    *s = (dync__storage){1, (uint16_t)flags, (uint16_t)device, 0, data, size_bytes, dync__tensor_next_id(state), NULL};
+    *s = (dync__storage){
+        1,   (uint16_t)flags, (uint16_t)device, 0, data, size_bytes, dync__tensor_next_id(state),
+        NULL};
     return s;
 }
 
-#define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
+#define DYNC__STORAGE_HEADER \
+    ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
 DYNC__OFTEN static dync__storage *dync__storage_joined(size_t size_bytes)
 {
     dync__tensor_state *state = dync__tensor_state_get();
     dync__storage *s = state ? dync__alloc_data(DYNC__STORAGE_HEADER + size_bytes) : NULL;
     if (!s) return NULL;
-    *s = (dync__storage){1, DYNC__STORAGE_JOINED, DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER, size_bytes, dync__tensor_next_id(state), NULL};
+    *s = (dync__storage){
+        1,          DYNC__STORAGE_JOINED,        DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER,
+        size_bytes, dync__tensor_next_id(state), NULL};
     return s;
 }
 
 DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
-    if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
+    if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES)
+        return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
     if (!s || size_bytes == 0 || device == DYNC_META) return s;
     s->data = dync__storage_memory(device, size_bytes);
@@ -260,8 +279,10 @@ DYNC__OFTEN static void dync__storage_free(dync__storage *s)
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
-        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED)) dync__free_data(s->data, s->size_bytes);
-        else if (dync__device_hook) dync__device_hook->free(s->device, s->data, s->size_bytes);
+        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED))
+            dync__free_data(s->data, s->size_bytes);
+        else if (dync__device_hook)
+            dync__device_hook->free(s->device, s->data, s->size_bytes);
     }
     dync__free(s, sizeof *s);
 }
@@ -274,7 +295,8 @@ DYNC__OFTEN DYNC__FN void dync__storage_unref(dync__storage *s)
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* Elements from the first to one past the last address a layout reaches; 0 when it is empty. Layouts are checked when made. */
+/* Elements from the first to one past the last address a layout reaches; 0 when it is empty.
+ * Layouts are checked when made. */
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
 {
     int64_t last = lay->offset;
@@ -294,7 +316,8 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
     return last + 1;
 }
 
-DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay)
+DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype,
+                                                    const dync__layout *lay)
 {
     dync__tensor_state *s = dync__tensor_state_get();
     if (!taken || !s || (DYNC__UNLIKELY(s->n_free == 0) && !dync__slots_refill(s))) {
@@ -334,10 +357,12 @@ DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__lay
 DYNC__RARE DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay)
 {
     size_t bytes = (size_t)dync__layout_span(lay) * dync__dtype_info(dtype)->bytes;
-    return dync__tensor_new(dync__storage_make(device, NULL, bytes, DYNC__STORAGE_FAKE), dtype, lay);
+    return dync__tensor_new(dync__storage_make(device, NULL, bytes, DYNC__STORAGE_FAKE), dtype,
+                            lay);
 }
 
-DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *lay)
+DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype,
+                                          const dync__layout *lay)
 {
     dync__storage_ref(base->storage);
     return dync__tensor_new(base->storage, dtype, lay);
@@ -360,18 +385,22 @@ DYNC__OFTEN DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
     int32_t refs = DYNC__ATOMIC_LOAD(&t->refs);
-    if (refs > 1 && t->flags & DYNC__T_KEPT) DYNC__ATOMIC_STORE(&t->refs, refs - 1);
-    else if (refs == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0) dync__tensor_free(t);
+    if (refs > 1 && t->flags & DYNC__T_KEPT)
+        DYNC__ATOMIC_STORE(&t->refs, refs - 1);
+    else if (refs == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0)
+        dync__tensor_free(t);
 }
 
 /* Row-major copy of the elements: dst advances by one element, src by the layout. */
-static void dync__tensor_copy_elements(char *dst, const char *src, const dync__layout *lay, size_t bytes)
+static void dync__tensor_copy_elements(char *dst, const char *src, const dync__layout *lay,
+                                       size_t bytes)
 {
     int64_t index[DYNC_MAX_DIMS] = {0}, n = 1, inner = lay->ndim ? lay->shape[lay->ndim - 1] : 1;
     int64_t step = lay->ndim ? lay->stride[lay->ndim - 1] : 1, at = 0;
     for (int i = 0; i + 1 < lay->ndim; i++) n *= lay->shape[i];
     for (int64_t row = 0; row < n; row++) {
-        for (int64_t k = 0; k < inner; k++, dst += bytes) memcpy(dst, src + (at + k * step) * (int64_t)bytes, bytes);
+        for (int64_t k = 0; k < inner; k++, dst += bytes)
+            memcpy(dst, src + (at + k * step) * (int64_t)bytes, bytes);
         for (int i = lay->ndim - 2; i >= 0; i--) {
             at += lay->stride[i];
             if (++index[i] < lay->shape[i]) break;
@@ -381,11 +410,13 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
     }
 }
 
-DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device,
+                                                  const void *src, size_t n)
 {
     if (n == 0) return DYNC_OK;
     if (to_device != DYNC_CPU || from_device != DYNC_CPU)
-        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n) : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
+        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n)
+                                 : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
     memcpy(dst, src, n);
     return DYNC_OK;
 }
@@ -396,7 +427,9 @@ DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)
     if (!s->data || s->size_bytes == 0) return DYNC_OK;
     if (s->device == DYNC_CPU) return memset(s->data, 0, s->size_bytes), DYNC_OK;
     void *zeros = dync__calloc(s->size_bytes);
-    dync_status status = zeros ? dync__device_copy(s->device, s->data, DYNC_CPU, zeros, s->size_bytes) : DYNC_ERR_MEMORY;
+    dync_status status = zeros
+                             ? dync__device_copy(s->device, s->data, DYNC_CPU, zeros, s->size_bytes)
+                             : DYNC_ERR_MEMORY;
     dync__free(zeros, s->size_bytes);
     return status;
 }
@@ -411,7 +444,8 @@ static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t)
         dync__storage_unref(host);
         return NULL;
     }
-    dync__tensor *all = dync__tensor_new(host, t->dtype, &t->lay), *copy = all ? dync__contiguous_copy(all) : NULL;
+    dync__tensor *all = dync__tensor_new(host, t->dtype, &t->lay),
+                 *copy = all ? dync__contiguous_copy(all) : NULL;
     dync__unref(all);
     return copy;
 }
@@ -426,8 +460,10 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
     dync__tensor *copy = dync__tensor_empty(t->dtype, DYNC_CPU, &lay);
     if (!copy || t->numel == 0) return copy;
     size_t bytes = dync__dtype_info(t->dtype)->bytes;
-    if (dync__layout_is_contiguous(&t->lay)) memcpy(copy->storage->data, dync__tensor_data(t), (size_t)t->numel * bytes);
-    else dync__tensor_copy_elements(copy->storage->data, dync__tensor_data(t), &t->lay, bytes);
+    if (dync__layout_is_contiguous(&t->lay))
+        memcpy(copy->storage->data, dync__tensor_data(t), (size_t)t->numel * bytes);
+    else
+        dync__tensor_copy_elements(copy->storage->data, dync__tensor_data(t), &t->lay, bytes);
     return copy;
 }
 
@@ -443,16 +479,18 @@ DYNC__RARE static void dync__tensor_log_left(const dync__tensor *t)
 {
     dync__str s = {0};
     dync__tensor_brief(&s, t);
-    dync__log(DYNC__LOG_memory, "still held at dync_shutdown: %s%s%s made by %s (%s:%d)", dync__str_get(&s), t->name ? " " : "",
-              t->name ? t->name : "", t->op ? t->op : "the user", t->at.file ? t->at.file : "?", t->at.line);
+    dync__log(DYNC__LOG_memory, "still held at dync_shutdown: %s%s%s made by %s (%s:%d)",
+              dync__str_get(&s), t->name ? " " : "", t->name ? t->name : "",
+              t->op ? t->op : "the user", t->at.file ? t->at.file : "?", t->at.line);
     dync__str_free(&s);
 }
 
-/* Every other thread has ended or is idle. Freeing a tensor's gradient may free others: they are only visited while they live. */
+/* Every other thread has ended or is idle. Freeing a tensor's gradient may free others: they are
+ * only visited while they live. */
 DYNC__RARE DYNC__FN void dync__tensors_shutdown(void)
 {
     for (uint32_t slot = 0; slot < dync__slots.n_chunks << DYNC__CHUNK_BITS; slot++) {
-        dync__tensor *t = dync__slot_at(slot);      /* histories first, which refer to tensors */
+        dync__tensor *t = dync__slot_at(slot); /* histories first, which refer to tensors */
         struct dync__grad_meta *grad = t->refs > 0 ? t->grad : NULL;
         if (!grad || !dync__free_grad_meta) continue;
         dync__ref(t);

@@ -1,14 +1,17 @@
 /* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
  *
- * A public `dync_tensor *` is an opaque handle: slot index and generation packed into a pointer-sized word, never
- * dereferenced. dync__open turns it into the slot (dync__tensor *) or records "used after its scope ended"; dync__handle
- * goes back. Internally everything works on dync__tensor *, which is stable while a reference is held. */
+ * A public `dync_tensor *` is an opaque handle: slot index and generation packed into a
+ * pointer-sized word, never dereferenced. dync__open turns it into the slot (dync__tensor *) or
+ * records "used after its scope ended"; dync__handle goes back. Internally everything works on
+ * dync__tensor *, which is stable while a reference is held. */
 #ifndef DYNC__TENSOR_H
 #define DYNC__TENSOR_H
 #include "../base/handle.h"
 
-/* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of dync_dtype */
-/*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors numpy  onnx ptx compute */
+/* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of
+ * dync_dtype */
+/*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors
+ * numpy  onnx ptx compute */
 /* clang-format off */
 #define DYNC__DTYPES(X)                                                                      \
     X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
@@ -23,31 +26,43 @@
     X(BOOL, bool,     uint8_t,  1, 'b', "b8",   "Bool",     "BOOL", "|b1", 9,  "pred", BOOL)
 /* clang-format on */
 typedef struct dync__dtype_row {
-    const char *name; uint8_t bytes; char kind; const char *fx, *guard, *safetensors, *numpy; int onnx; const char *ptx;
-    uint8_t compute;             /* the type arithmetic on it is done in: F32 F64 I64 I32 BOOL */
+    const char *name;
+    uint8_t bytes;
+    char kind;
+    const char *fx, *guard, *safetensors, *numpy;
+    int onnx;
+    const char *ptx;
+    uint8_t compute; /* the type arithmetic on it is done in: F32 F64 I64 I32 BOOL */
 } dync__dtype_row;
 /* never NULL: a bad dtype gives F32's row */
 DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype);
 DYNC__FN bool dync__dtype_valid(int dtype);
-DYNC__FN int  dync__promote(int a, int b);                            /* torch.promote_types */
-/* torch.result_type: each operand has a dtype and a category (dimensioned tensor 2, 0-dim tensor 1, plain number 0; plain bool
- * BOOL, int I64, float default dtype). The highest category of a kind decides, as in PyTorch. */
+DYNC__FN int dync__promote(int a, int b); /* torch.promote_types */
+/* torch.result_type: each operand has a dtype and a category (dimensioned tensor 2, 0-dim tensor 1,
+ * plain number 0; plain bool BOOL, int I64, float default dtype). The highest category of a kind
+ * decides, as in PyTorch. */
 /* start with {-1, -1, -1} */
-typedef struct dync__promoter { int dim_dtype, zero_dtype, number_dtype; } dync__promoter;
+typedef struct dync__promoter {
+    int dim_dtype, zero_dtype, number_dtype;
+} dync__promoter;
 DYNC__FN void dync__promoter_add(dync__promoter *, int dtype, int category);
-DYNC__FN int  dync__promoter_result(const dync__promoter *);
+DYNC__FN int dync__promoter_result(const dync__promoter *);
 /* torch.can_cast: float into int is false, ... */
 DYNC__FN bool dync__can_cast(int from, int to);
-/* One element at p of dtype to and from double / int64 (int and bool dtypes are exact through the i64 pair). */
-DYNC__FN double  dync__load_f64(const void *p, int dtype);
+/* One element at p of dtype to and from double / int64 (int and bool dtypes are exact through the
+ * i64 pair). */
+DYNC__FN double dync__load_f64(const void *p, int dtype);
 DYNC__FN int64_t dync__load_i64(const void *p, int dtype);
 /* float to int truncates and saturates; NaN gives 0 */
-DYNC__FN void    dync__store_f64(void *p, int dtype, double x);
-DYNC__FN void    dync__store_i64(void *p, int dtype, int64_t x);      /* narrowing wraps */
+DYNC__FN void dync__store_f64(void *p, int dtype, double x);
+DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x); /* narrowing wraps */
 
 /* ---- layouts (shape.c) ----------------------------------------------------------------------- */
 /* in elements */
-typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout;
+typedef struct dync__layout {
+    int ndim;
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset;
+} dync__layout;
 /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
 DYNC__FN dync_status dync__check_rank(int ndim);
 /* DYNC_ERR_SHAPE: negative or overflow */
@@ -67,57 +82,72 @@ DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);
 /* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);
 /* DYNC_ERR_SHAPE */
-DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out);
+DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out,
+                                     int64_t *out);
 /* -1 keeps a size; broadcast: stride 0 */
-DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out);
-/* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
-DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
+DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape,
+                                         dync__layout *out);
+/* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a
+ * copy would be needed. */
+DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape,
+                                       dync__layout *out, bool *possible);
 /* plain sizes: elements, bytes and places count in int64, no negative stride */
 DYNC__FN bool dync__layout_is_countable(const dync__layout *);
 /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN int64_t dync__layout_span(const dync__layout *);
-DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
+DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape); /* [2, 3] */
 
 /* ---- storage and tensors (tensor.c) ---------------------------------------------------------- */
-enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
-       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */,
-       DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */ };
+enum {
+    DYNC__STORAGE_BORROWED = 1,
+    DYNC__STORAGE_FAKE = 2,
+    DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
+    DYNC__STORAGE_EXPOSED =
+        8 /* dync_data gave the address away: may be written without a new version */,
+    DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */
+};
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;
-    uint32_t version;                 /* bumped by every write in place */
-    void *data;                       /* NULL when fake or empty */
+    uint32_t version; /* bumped by every write in place */
+    void *data;       /* NULL when fake or empty */
     size_t size_bytes;
     uint64_t id;
-    void *trace;                      /* capture/ and aot/: per-trace state of a fake storage */
+    void *trace; /* capture/ and aot/: per-trace state of a fake storage */
 } dync__storage;
 
-enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
-       DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */,
-       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */,
-       DYNC__T_WRITTEN = 64 /* capture/: a fake that has a history since it was written in place: no leaf */ };
+enum {
+    DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */,
+    DYNC__T_FAKE = 2,
+    DYNC__T_PARAMETER = 4,
+    DYNC__T_NAMED = 8,
+    DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */,
+    DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */,
+    DYNC__T_WRITTEN =
+        64 /* capture/: a fake that has a history since it was written in place: no leaf */
+};
 typedef struct dync__tensor {
-    int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
+    int32_t refs; /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
-    int32_t retains;                  /* of refs, those the user took with dync_retain */
+    int32_t retains; /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
-    uint16_t device;                  /* dync_device, index in bits 8.. */
-    uint32_t marked_dims;             /* bit d: dync_mark_dynamic */
+    uint16_t device;      /* dync_device, index in bits 8.. */
+    uint32_t marked_dims; /* bit d: dync_mark_dynamic */
     int64_t numel;
     dync__layout lay;
     dync__storage *storage;
-    struct dync__grad_meta *grad;     /* autograd/: NULL until needed */
-    struct dync__node *node;           /* graph/: the value this tensor stands for while a trace is open */
-    int32_t node_output;              /* which output of node */
-    uint64_t trace_id;                /* the trace node belongs to */
-    uint64_t id;                      /* never reused */
-    const char *name;                 /* interned, or NULL */
-    const char *op;                   /* what made it */
+    struct dync__grad_meta *grad; /* autograd/: NULL until needed */
+    struct dync__node *node; /* graph/: the value this tensor stands for while a trace is open */
+    int32_t node_output;     /* which output of node */
+    uint64_t trace_id;       /* the trace node belongs to */
+    uint64_t id;             /* never reused */
+    const char *name;        /* interned, or NULL */
+    const char *op;          /* what made it */
     dync_loc at;
 } dync__tensor;
 
-/* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a handle from before does not match
- * (base/handle.h). */
+/* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a
+ * handle from before does not match (base/handle.h). */
 #if defined(DYNC__SPLIT)
 extern dync__tensor *dync__chunks[DYNC__CHUNKS];
 #else
@@ -132,12 +162,16 @@ DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
     dync__tensor *chunk = DYNC__ATOMIC_LOAD(&dync__chunks[slot >> DYNC__CHUNK_BITS]);
     if (DYNC__UNLIKELY(!chunk)) return NULL;
     dync__tensor *t = chunk + (slot & ((1u << DYNC__CHUNK_BITS) - 1));
-    return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) == (uint32_t)(word >> DYNC__HANDLE_GENERATION)) ? t : NULL;
+    return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) ==
+                        (uint32_t)(word >> DYNC__HANDLE_GENERATION))
+               ? t
+               : NULL;
 }
-DYNC__FN const char *dync__kind_name(dync_kind);                    /* "an int", for messages */
+DYNC__FN const char *dync__kind_name(dync_kind); /* "an int", for messages */
 /* NULL, and the error that dync__open promises */
 DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);
-/* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker). */
+/* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its
+ * maker). */
 DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
 {
     dync__tensor *t = dync__peek(handle);
@@ -149,19 +183,20 @@ DYNC__INLINE dync_tensor *dync__handle(const dync__tensor *t)
     if (!t) return NULL;
     return (dync_tensor *)dync__handle_word(t->generation, t->slot);
 }
-/* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
- * as given; op and `at` from dync__tls. */
+/* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one
+ * reference). dtype, device, layout as given; op and `at` from dync__tls. */
 DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *);
 /* fresh storage of the layout's span */
 DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__layout *dense);
 /* fresh fake storage */
 DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *);
 /* shares storage */
-DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *);
+DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype,
+                                          const dync__layout *);
 DYNC__FN void dync__ref(dync__tensor *);
 /* NULL allowed; the last one frees: grad meta by hook, storage */
 DYNC__FN void dync__unref(dync__tensor *);
-DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes);      /* one reference */
+DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes); /* one reference */
 DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes);
 DYNC__FN void dync__storage_ref(dync__storage *);
 DYNC__FN void dync__storage_unref(dync__storage *);
@@ -171,22 +206,27 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
     return p && t->lay.offset ? p + t->lay.offset * dync__dtype_info(t->dtype)->bytes : p;
 }
 /* Hooks that upper layers install; NULL until then.
- * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h). observe: capture/; called when the user
- * asks a fake tensor for its metadata, before it is told. specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
+ * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h).
+ * observe: capture/; called when the user asks a fake tensor for its metadata, before it is told.
+ * specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
 struct dync__kernel;
 struct dync__kcall;
 struct dync__inner;
-typedef struct dync__device {                /* where NULL is returned the error is recorded */
-    dync_status (*known)(int device);        /* can tensors be made there? */
+typedef struct dync__device {         /* where NULL is returned the error is recorded */
+    dync_status (*known)(int device); /* can tensors be made there? */
     void *(*alloc)(int device, size_t n);
     void (*free)(int device, void *p, size_t n);
-    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when this returns. */
+    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when
+     * this returns. */
     dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
-    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is called. */
+    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is
+     * called. */
     void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
-    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to make operands 0, 1; -1: not. Some are NULL. Their
-     * buffers stand behind the operands. keep: the result is wanted too. */
-    void *(*call_new)(int device, const struct dync__kcall *, const struct dync__kernel *const with[3], const bool *host, bool keep);
+    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to
+     * make operands 0, 1; -1: not. Some are NULL. Their buffers stand behind the operands. keep:
+     * the result is wanted too. */
+    void *(*call_new)(int device, const struct dync__kcall *,
+                      const struct dync__kernel *const with[3], const bool *host, bool keep);
     int (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *);
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
@@ -194,8 +234,14 @@ typedef struct dync__device {                /* where NULL is returned the error
     /* inner runs as a recorded graph from now on (cudagraphs) */
     dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
 } dync__device;
-enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
-       DYNC__OBSERVE_REQUIRES_GRAD };
+enum {
+    DYNC__OBSERVE_NDIM,
+    DYNC__OBSERVE_SIZE,
+    DYNC__OBSERVE_STRIDE,
+    DYNC__OBSERVE_NUMEL,
+    DYNC__OBSERVE_DTYPE,
+    DYNC__OBSERVE_REQUIRES_GRAD
+};
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
 extern const dync__device *dync__device_hook;
@@ -208,17 +254,19 @@ static const dync__device *dync__device_hook;
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
-DYNC__FN dync_status dync__tensor_zero(dync__tensor *);            /* its whole storage */
+DYNC__FN dync_status dync__tensor_zero(dync__tensor *); /* its whole storage */
 /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN void dync__tensors_shutdown(void);
 DYNC__FN int64_t dync__live_tensors(void);
 /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *);
 /* n bytes between devices; both may be DYNC_CPU. */
-DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src,
+                                       size_t n);
 
 /* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------- */
-/* Takes over the caller's reference, puts the tensor into the innermost scope and returns its handle. NULL passes. */
+/* Takes over the caller's reference, puts the tensor into the innermost scope and returns its
+ * handle. NULL passes. */
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
 /* zeroed memory that dies with the innermost scope */
 DYNC__FN void *dync__scope_alloc(size_t n);
@@ -226,11 +274,16 @@ DYNC__FN void *dync__scope_alloc(size_t n);
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);
 /* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
-DYNC__FN int  dync__scope_depth(void);
+DYNC__FN int dync__scope_depth(void);
 /* every scope of this thread, the root included (dync_shutdown) */
 DYNC__FN void dync__scope_end_all(void);
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */
-struct dync__list { dync__object object; int n; int32_t refs; dync_value *items; };
+struct dync__list {
+    dync__object object;
+    int n;
+    int32_t refs;
+    dync_value *items;
+};
 /* The list in a value; NULL where it is none, with an error where that list is gone. */
 DYNC__INLINE dync__list *dync__value_list(dync_value v)
 {

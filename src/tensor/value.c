@@ -1,6 +1,8 @@
-/* tensor/value.c: dync_value: making, lists, plain numbers out of it; and what a tensor tells about itself.
+/* tensor/value.c: dync_value: making, lists, plain numbers out of it; and what a tensor tells about
+ * itself.
  *
- * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the exception (scope.c). */
+ * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the
+ * exception (scope.c). */
 #include "../dync.in.h"
 #include "sym.h"
 
@@ -13,7 +15,10 @@ DYNC__OFTEN DYNC_API dync_value dync_v_tensor(dync_tensor *t)
     return v;
 }
 
-DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t) { return dync_v_tensor((dync_tensor *)(uintptr_t)t); }
+DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t)
+{
+    return dync_v_tensor((dync_tensor *)(uintptr_t)t);
+}
 
 DYNC_API dync_value dync_v_list(dync_list *l)
 {
@@ -78,7 +83,8 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 
 DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
-    static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
+    static const char *const names[] = {"none",     "a bool", "an int",   "a float",   "a string",
+                                        "a tensor", "a list", "a module", "a pointer", "a symbol"};
     int i = (int)kind;
     return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
 }
@@ -102,7 +108,7 @@ DYNC_API int dync_len(dync_value list)
     return l ? l->n : -1;
 }
 
-DYNC_API dync_value (dync_at)(dync_value list, int i)
+DYNC_API dync_value(dync_at)(dync_value list, int i)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
     const dync__list *l = dync__value_opened(list, "dync_at");
@@ -112,7 +118,8 @@ DYNC_API dync_value (dync_at)(dync_value list, int i)
     return none;
 }
 
-/* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
+/* A NULL tensor is passed on without a word where an error is pending: it comes from the call that
+ * failed. */
 DYNC__OFTEN DYNC_API dync_tensor *(dync_as_tensor)(dync_value v)
 {
     if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
@@ -156,7 +163,7 @@ DYNC_API bool dync_as_bool(dync_value v)
     v = dync__value_plain(v);
     switch (v.kind) {
     case DYNC_KIND_BOOL: return v.as.b;
-    case DYNC_KIND_INT: return v.as.i != 0;                        /* C11's true is an int */
+    case DYNC_KIND_INT: return v.as.i != 0; /* C11's true is an int */
     case DYNC_KIND_FLOAT: dync__store_f64(&b, DYNC_BOOL, v.as.f); return b != 0;
     default: dync__value_wrong("a bool", v); return false;
     }
@@ -174,7 +181,8 @@ DYNC_API const char *dync_as_str(dync_value v)
 static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim)
 {
     const dync__tensor *t = dync__open(handle);
-    if (t && DYNC__UNLIKELY(t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, what, dim);
+    if (t && DYNC__UNLIKELY(t->flags & DYNC__T_FAKE) && dync__observe_hook)
+        dync__observe_hook(t, what, dim);
     return t;
 }
 
@@ -189,18 +197,21 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
 {
     const dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d", *dim), NULL;
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d",
+                          *dim),
+               NULL;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return NULL;
     return dync__tensor_ask(handle, what, *dim);
 }
 
-DYNC_API int64_t (dync_size)(const dync_tensor *handle, int dim)
+DYNC_API int64_t(dync_size)(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
     return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
 
-DYNC_API int64_t (dync_stride)(const dync_tensor *handle, int dim)
+DYNC_API int64_t(dync_stride)(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
     return t ? dync__sz_number(t->lay.stride[dim]) : -1;

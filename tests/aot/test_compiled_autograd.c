@@ -1,21 +1,41 @@
-/* Compiled autograd against the plain backward: gradients, hooks, accumulation, sizes that change, what is counted. */
+/* Compiled autograd against the plain backward: gradients, hooks, accumulation, sizes that change,
+ * what is counted. */
 #include "../capture/counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 
 /* ---- programs -------------------------------------------------------------------------------- */
-static dync_tensor *pointwise(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_sin(x), dync_tanh(dync_add(w, dync_mul(x, w)))); }
-static dync_tensor *layers(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_mm(dync_sigmoid(dync_mm(x, w)), dync_t(w))); }
-static dync_tensor *reduced(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_mean(dync_mul(x, w), dync_shape(1), true), dync_sum(x, dync_shape(0), false)); }
-static dync_tensor *viewed(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_reshape(x, dync_shape(-1)), dync_flatten(dync_transpose(w, 0, 1), 0, -1)); }
-static dync_tensor *softened(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_softmax(x, 1), dync_log_softmax(w, 0)); }
+static dync_tensor *pointwise(dync_tensor *x, dync_tensor *w)
+{
+    return dync_mul(dync_sin(x), dync_tanh(dync_add(w, dync_mul(x, w))));
+}
+static dync_tensor *layers(dync_tensor *x, dync_tensor *w)
+{
+    return dync_relu(dync_mm(dync_sigmoid(dync_mm(x, w)), dync_t(w)));
+}
+static dync_tensor *reduced(dync_tensor *x, dync_tensor *w)
+{
+    return dync_mul(dync_mean(dync_mul(x, w), dync_shape(1), true),
+                    dync_sum(x, dync_shape(0), false));
+}
+static dync_tensor *viewed(dync_tensor *x, dync_tensor *w)
+{
+    return dync_mul(dync_reshape(x, dync_shape(-1)), dync_flatten(dync_transpose(w, 0, 1), 0, -1));
+}
+static dync_tensor *softened(dync_tensor *x, dync_tensor *w)
+{
+    return dync_mul(dync_softmax(x, 1), dync_log_softmax(w, 0));
+}
 static dync_tensor *written(dync_tensor *x, dync_tensor *w)
 {
     dync_tensor *y = dync_mul(x, 2.0);
     dync_mul_(dync_select(y, 0, 1), 3.0);
     return dync_mul(y, w);
 }
-static dync_tensor *joined(dync_tensor *x, dync_tensor *w) { return dync_cat(dync_tuple(dync_exp(x), dync_slice(w, 0, 1, DYNC_END, 1)), 0); }
+static dync_tensor *joined(dync_tensor *x, dync_tensor *w)
+{
+    return dync_cat(dync_tuple(dync_exp(x), dync_slice(w, 0, 1, DYNC_END, 1)), 0);
+}
 
 static dync_value square_fw(dync_autograd_ctx *ctx, const dync_value *a, int n)
 {
@@ -29,35 +49,51 @@ static dync_value square_bw(dync_autograd_ctx *ctx, const dync_value *g, int n)
     return dync_v_tensor(dync_mul(dync_mul(g[0].as.t, 2.0), dync_saved(ctx, 0)));
 }
 static const dync_autograd_function square_function = {"Square", square_fw, square_bw};
-static dync_tensor *custom(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_as_tensor(dync_apply(&square_function, x)), w); }
+static dync_tensor *custom(dync_tensor *x, dync_tensor *w)
+{
+    return dync_mul(dync_as_tensor(dync_apply(&square_function, x)), w);
+}
 
 typedef dync_tensor *(*program)(dync_tensor *, dync_tensor *);
-static const program programs[] = {pointwise, layers, reduced, viewed, softened, written, joined, custom};
+static const program programs[] = {pointwise, layers,  reduced, viewed,
+                                   softened,  written, joined,  custom};
 enum { N_PROGRAMS = (int)(sizeof programs / sizeof programs[0]) };
 
-static dync_tensor *leaf_like(dync_tensor *x) { return dync_requires_grad_(dync_clone(dync_detach(x)), true); }
-static bool grads_same(dync_tensor *a, dync_tensor *b) { return a && b && same(dync_grad(a), dync_grad(b), 1e-5); }
+static dync_tensor *leaf_like(dync_tensor *x)
+{
+    return dync_requires_grad_(dync_clone(dync_detach(x)), true);
+}
+static bool grads_same(dync_tensor *a, dync_tensor *b)
+{
+    return a && b && same(dync_grad(a), dync_grad(b), 1e-5);
+}
 
 TEST(gradients_equal_those_of_the_walk)
 {
     for (int b = 0; b < 3; b++)
         for (int p = 0; p < N_PROGRAMS; p++)
-            for (int rows = 2; rows < 5; rows++)                             /* other sizes through the same entry, or another */
+            for (int rows = 2; rows < 5;
+                 rows++) /* other sizes through the same entry, or another */
                 for (int again = 0; again < 2; again++) {
-                    dync_tensor *x = dync_randn(dync_shape(rows, 3), .requires_grad = true), *w = dync_randn(dync_shape(rows, 3), .requires_grad = true);
-                    if (programs[p] == layers) w = dync_randn(dync_shape(3, 4), .requires_grad = true);
+                    dync_tensor *x = dync_randn(dync_shape(rows, 3), .requires_grad = true),
+                                *w = dync_randn(dync_shape(rows, 3), .requires_grad = true);
+                    if (programs[p] == layers)
+                        w = dync_randn(dync_shape(3, 4), .requires_grad = true);
                     dync_tensor *u = leaf_like(x), *v = leaf_like(w);
                     /* the second adds to what is there */
                     for (int step = 0; step < 2; step++) {
-                        dync_tensor *y = programs[p](x, w), *z = programs[p](u, v), *g = dync_clone(dync_detach(y));
+                        dync_tensor *y = programs[p](x, w), *z = programs[p](u, v),
+                                    *g = dync_clone(dync_detach(y));
                         EXPECT_OK(dync_backward_with(y, g));
                         DYNC_COMPILED_AUTOGRAD(backends[b]) EXPECT_OK(dync_backward_with(z, g));
                     }
-                    if (!EXPECT(grads_same(x, u) && grads_same(w, v))) printf("program %d, %s, %d rows\n", p, backends[b], rows);
+                    if (!EXPECT(grads_same(x, u) && grads_same(w, v)))
+                        printf("program %d, %s, %d rows\n", p, backends[b], rows);
                 }
 }
 
-/* Random programs over three leaves of [rows, 3]: operators of every sort, values used several times. */
+/* Random programs over three leaves of [rows, 3]: operators of every sort, values used several
+ * times. */
 enum { RANDOM_VALUES = 12 };
 static dync_tensor *random_step(int op, dync_tensor *a, dync_tensor *b)
 {
@@ -68,7 +104,9 @@ static dync_tensor *random_step(int op, dync_tensor *a, dync_tensor *b)
     case 3: return dync_sigmoid(a);
     case 4: return dync_mul(dync_softmax(a, 1), b);
     case 5: return dync_add(a, dync_mean(b, dync_shape(0), true));
-    case 6: return dync_mul(dync_transpose(dync_reshape(dync_transpose(a, 0, 1), dync_shape(3, -1)), 0, 1), b);
+    case 6:
+        return dync_mul(
+            dync_transpose(dync_reshape(dync_transpose(a, 0, 1), dync_shape(3, -1)), 0, 1), b);
     case 7: return dync_relu(dync_mm(a, dync_mm(dync_t(b), b)));
     case 8: return dync_cat(dync_tuple(dync_slice(a, 1, 0, 1, 1), dync_slice(b, 1, 1, 3, 1)), 1);
     case 9: return dync_div(a, dync_add(dync_abs(b), 1.0));
@@ -80,7 +118,9 @@ static dync_tensor *random_program(const int *code, dync_tensor *const *leaf)
 {
     dync_tensor *v[3 + RANDOM_VALUES];
     memcpy(v, leaf, 3 * sizeof *v);
-    for (int i = 0; i < RANDOM_VALUES; i++) v[3 + i] = random_step(code[3 * i], v[code[3 * i + 1] % (3 + i)], v[code[3 * i + 2] % (3 + i)]);
+    for (int i = 0; i < RANDOM_VALUES; i++)
+        v[3 + i] =
+            random_step(code[3 * i], v[code[3 * i + 1] % (3 + i)], v[code[3 * i + 2] % (3 + i)]);
     return dync_add(v[2 + RANDOM_VALUES], dync_mul(v[1 + RANDOM_VALUES], v[RANDOM_VALUES]));
 }
 
@@ -88,18 +128,23 @@ TEST(random_programs)
 {
     for (int round = 0; round < 60; round++) {
         int code[3 * RANDOM_VALUES];
-        for (int i = 0; i < 3 * RANDOM_VALUES; i++) code[i] = i % 3 ? (int)(test_random() % 97) : (int)(test_random() % 12);
-        for (int rows = 2; rows < 5; rows++)
-            DYNC_SCOPE {
+        for (int i = 0; i < 3 * RANDOM_VALUES; i++)
+            code[i] = i % 3 ? (int)(test_random() % 97) : (int)(test_random() % 12);
+        for (int rows = 2; rows < 5; rows++) DYNC_SCOPE
+            {
                 dync_tensor *plain[3], *taken[3];
-                for (int i = 0; i < 3; i++) taken[i] = leaf_like(plain[i] = dync_randn(dync_shape(rows, 3), .requires_grad = true));
-                dync_tensor *y = random_program(code, plain), *z = random_program(code, taken), *g = dync_randn(dync_shape(rows, 3));
+                for (int i = 0; i < 3; i++)
+                    taken[i] = leaf_like(
+                        plain[i] = dync_randn(dync_shape(rows, 3), .requires_grad = true));
+                dync_tensor *y = random_program(code, plain), *z = random_program(code, taken),
+                            *g = dync_randn(dync_shape(rows, 3));
                 if (!dync_requires_grad(y)) continue;
                 EXPECT_OK(dync_backward_with(y, g));
                 DYNC_COMPILED_AUTOGRAD(backends[round % 3]) EXPECT_OK(dync_backward_with(z, g));
                 for (int i = 0; i < 3; i++) {
                     dync_tensor *a = dync_grad(plain[i]), *b = dync_grad(taken[i]);
-                    if (!EXPECT((!a && !b) || (a && b && dync_allclose(a, b, 1e-3, 1e-4)))) printf("round %d, %d rows, leaf %d\n", round, rows, i);
+                    if (!EXPECT((!a && !b) || (a && b && dync_allclose(a, b, 1e-3, 1e-4))))
+                        printf("round %d, %d rows, leaf %d\n", round, rows, i);
                 }
             }
     }
@@ -107,7 +152,8 @@ TEST(random_programs)
 
 static dync_module *net(void)
 {
-    return dync_sequential(dync_nn_linear(4, 8, true), dync_nn_relu(), dync_nn_linear(8, 8, true), dync_nn_sigmoid(), dync_nn_linear(8, 2, true));
+    return dync_sequential(dync_nn_linear(4, 8, true), dync_nn_relu(), dync_nn_linear(8, 8, true),
+                           dync_nn_sigmoid(), dync_nn_linear(8, 2, true));
 }
 
 /* A training loop: one capture, whatever the batch. */
@@ -121,8 +167,8 @@ TEST(a_training_loop_is_captured_once)
     int n = dync_module_parameters(a, pa, 8);
     dync_module_parameters(b, pb, 8);
     dync_counters before = dync_get_counters(), after = before;
-    for (int step = 0; step < 6; step++)
-        DYNC_SCOPE {
+    for (int step = 0; step < 6; step++) DYNC_SCOPE
+        {
             dync_tensor *x = dync_randn(dync_shape(3 + step, 4));
             for (int i = 0; i < n; i++) dync_set_grad(pa[i], NULL), dync_set_grad(pb[i], NULL);
             EXPECT_OK(dync_backward(dync_sum(dync_forward_call(a, x), DYNC_ALL, false)));
@@ -130,7 +176,8 @@ TEST(a_training_loop_is_captured_once)
             DYNC_COMPILED_AUTOGRAD(NULL) EXPECT_OK(dync_backward(loss));
             for (int i = 0; i < n; i++) {
                 EXPECT(same(dync_grad(pa[i]), dync_grad(pb[i]), 1e-5));
-                DYNC_NO_GRAD {
+                DYNC_NO_GRAD
+                {
                     dync_sub_(pa[i], dync_mul(dync_grad(pa[i]), 0.1));
                     dync_sub_(pb[i], dync_mul(dync_grad(pb[i]), 0.1));
                 }
@@ -152,11 +199,12 @@ TEST(an_unused_output_of_a_compiled_forward)
 {
     dync_compiled *f = dync_compile(two_results, .backend = "aot_eager");
     dync_counters before = dync_get_counters();
-    for (int i = 0; i < 3; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 3; i++) DYNC_SCOPE
+        {
             dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true);
             dync_tensor *y = dync_as_tensor(dync_at(dync_call_value(f, x), 0));
-            DYNC_COMPILED_AUTOGRAD("inductor") EXPECT_OK(dync_backward_with(y, dync_ones(dync_shape(4))));
+            DYNC_COMPILED_AUTOGRAD("inductor")
+            EXPECT_OK(dync_backward_with(y, dync_ones(dync_shape(4))));
             EXPECT(same(dync_grad(x), dync_cos(dync_detach(x)), 1e-5));
         }
     EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
@@ -164,17 +212,33 @@ TEST(an_unused_output_of_a_compiled_forward)
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
-static dync_tensor *doubled(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 2.0); }
-static dync_tensor *plus_one(dync_tensor *g, void *user) { (void)user; return dync_add(g, 1.0); }
-static dync_tensor *nothing(dync_tensor *g, void *user) { (void)g, (void)user; return NULL; }
-static void count_params(dync_tensor *param, void *user) { if (dync_grad(param)) ++*(int *)user; }
+static dync_tensor *doubled(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 2.0);
+}
+static dync_tensor *plus_one(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_add(g, 1.0);
+}
+static dync_tensor *nothing(dync_tensor *g, void *user)
+{
+    (void)g, (void)user;
+    return NULL;
+}
+static void count_params(dync_tensor *param, void *user)
+{
+    if (dync_grad(param)) ++*(int *)user;
+}
 
 TEST(every_kind_of_hook)
 {
     int counts[2] = {0, 0};
     dync_tensor *grads[2], *kept[2];
     for (int on = 0; on < 2; on++) {
-        dync_tensor *x = dync_full(dync_shape(2), 3.0, .requires_grad = true), *m = dync_mul(x, x), *y = dync_sin(m);
+        dync_tensor *x = dync_full(dync_shape(2), 3.0, .requires_grad = true), *m = dync_mul(x, x),
+                    *y = dync_sin(m);
         dync_register_hook(x, doubled, NULL);
         dync_register_hook(m, plus_one, NULL);
         dync_register_hook(m, nothing, NULL);
@@ -184,8 +248,10 @@ TEST(every_kind_of_hook)
         for (int step = 0; step < 2; step++) {
             dync_grad_options keep = {.retain_graph = true};
             dync_value outs = dync_v_tensor(y), seeds = dync_v_tensor(dync_ones(dync_shape(2)));
-            if (!on) EXPECT_OK(dync_backward_opt(outs, seeds, keep));
-            else DYNC_COMPILED_AUTOGRAD("inductor") EXPECT_OK(dync_backward_opt(outs, seeds, keep));
+            if (!on)
+                EXPECT_OK(dync_backward_opt(outs, seeds, keep));
+            else
+                DYNC_COMPILED_AUTOGRAD("inductor") EXPECT_OK(dync_backward_opt(outs, seeds, keep));
         }
         grads[on] = dync_grad(x);
         kept[on] = dync_grad(m);
@@ -214,9 +280,14 @@ TEST(post_accumulate_hooks_free_gradients)
 /* ---- the rest -------------------------------------------------------------------------------- */
 TEST(gradients_leave_grad_untouched)
 {
-    dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true), *y = dync_sum(dync_mul(dync_exp(x), x), DYNC_ALL, false);
-    dync_value plain = dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true}), got = DYNC_NONE;
-    DYNC_COMPILED_AUTOGRAD("inductor") got = dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true),
+                *y = dync_sum(dync_mul(dync_exp(x), x), DYNC_ALL, false);
+    dync_value plain = dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE,
+                                      (dync_grad_options){.retain_graph = true}),
+               got = DYNC_NONE;
+    DYNC_COMPILED_AUTOGRAD("inductor")
+    got =
+        dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true});
     REQUIRE(dync_len(got) == 1);
     EXPECT(same(dync_as_tensor(dync_at(plain, 0)), dync_as_tensor(dync_at(got, 0)), 1e-6));
     EXPECT(!dync_grad(x));
@@ -226,7 +297,9 @@ TEST(gradients_leave_grad_untouched)
 TEST(gradients_own_their_memory)
 {
     for (int b = 0; b < 3; b++) {
-        dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true), *y = dync_ones(dync_shape(2), .requires_grad = true), *g = dync_ones(dync_shape(2));
+        dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true),
+                    *y = dync_ones(dync_shape(2), .requires_grad = true),
+                    *g = dync_ones(dync_shape(2));
         DYNC_COMPILED_AUTOGRAD(backends[b]) EXPECT_OK(dync_backward_with(dync_add(x, y), g));
         DYNC_NO_GRAD dync_add_(dync_grad(x), 5.0);
         EXPECT_NEAR(((float *)dync_data(dync_grad(y)))[0], 1, 0);
@@ -236,8 +309,10 @@ TEST(gradients_own_their_memory)
 
 TEST(histories_are_freed_and_writes_are_noticed)
 {
-    dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true), *e = dync_exp(x), *y = dync_sum(e, DYNC_ALL, false);
-    DYNC_COMPILED_AUTOGRAD("inductor") {
+    dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true), *e = dync_exp(x),
+                *y = dync_sum(e, DYNC_ALL, false);
+    DYNC_COMPILED_AUTOGRAD("inductor")
+    {
         EXPECT_OK(dync_backward(y));
         EXPECT(dync_backward(y) == DYNC_ERR_AUTOGRAD);
         EXPECT_HAS_STR(dync_error_message(), "a second time");
@@ -248,7 +323,8 @@ TEST(histories_are_freed_and_writes_are_noticed)
         EXPECT(dync_backward(y) == DYNC_ERR_AUTOGRAD);
         EXPECT_HAS_STR(dync_error_message(), "modified by an inplace operation");
         dync_clear_error();
-        dync_backward_opt(DYNC_V(dync_sum(dync_mul(x, x), DYNC_ALL, false)), DYNC_NONE, (dync_grad_options){.create_graph = true});
+        dync_backward_opt(DYNC_V(dync_sum(dync_mul(x, x), DYNC_ALL, false)), DYNC_NONE,
+                          (dync_grad_options){.create_graph = true});
         EXPECT(dync_error() == DYNC_ERR_UNSUPPORTED);
         EXPECT_HAS_STR(dync_error_message(), "compiled_autograd does not support create_graph");
         dync_clear_error();
@@ -264,7 +340,8 @@ TEST(blocks_nest_and_unknown_backends_are_refused)
     dync_clear_error();
     dync_counters before = dync_get_counters();
     dync_tensor *x = dync_ones(dync_shape(5), .requires_grad = true);
-    DYNC_COMPILED_AUTOGRAD("eager") {
+    DYNC_COMPILED_AUTOGRAD("eager")
+    {
         DYNC_COMPILED_AUTOGRAD("inductor") inside++;
         EXPECT_OK(dync_backward(dync_sum(dync_cos(x), DYNC_ALL, false)));
     }

@@ -2,7 +2,9 @@
 #include "../../dync.h"
 #include "test.h"
 
-typedef struct { dync_module *conv1, *bn1, *fc1; } model;
+typedef struct {
+    dync_module *conv1, *bn1, *fc1;
+} model;
 static dync_value model_forward(dync_module *self, const dync_value *args, int nargs)
 {
     (void)nargs;
@@ -21,7 +23,8 @@ static dync_value grad_with_create_graph(const dync_value *args, int nargs, void
     (void)nargs, (void)user;
     dync_value y = dync_module_call_values(args[0].as.m, 2, args + 1);
     dync_tensor *seed = dync_full(DYNC_SCALAR, 1.0, .requires_grad = true);
-    return dync_gradients(dync_at(y, 0), args[1], dync_v_tensor(seed), (dync_grad_options){.create_graph = true});
+    return dync_gradients(dync_at(y, 0), args[1], dync_v_tensor(seed),
+                          (dync_grad_options){.create_graph = true});
 }
 
 static bool is_backward(const char *name)
@@ -37,14 +40,17 @@ TEST(a24_eager_sequence_nr)
     dync_module_add(m, "bn1", dync_nn_batch_norm2d(16));
     dync_module_add(m, "relu1", dync_nn_relu());
     dync_module_add(m, "fc1", dync_nn_linear(1638400, 1, true));
-    dync_tensor *x = dync_rand(dync_shape(100, 16, 32, 32), .requires_grad = true), *target = dync_rand(dync_shape(1));
-    dync_compiled *f = dync_compile(grad_with_create_graph, .args = "mod, x, target", .backend = "aot_eager");
+    dync_tensor *x = dync_rand(dync_shape(100, 16, 32, 32), .requires_grad = true),
+                *target = dync_rand(dync_shape(1));
+    dync_compiled *f =
+        dync_compile(grad_with_create_graph, .args = "mod, x, target", .backend = "aot_eager");
     for (int compiled = 0; compiled < 2; compiled++) {
         dync_value args[3] = {dync_v_module(m), dync_v_tensor(x), dync_v_tensor(target)};
         int64_t seen[64];
         int n = 0, forward = 0;
         dync_profile_start();
-        dync_value g = compiled ? dync_call_values(f, 3, args) : grad_with_create_graph(args, 3, NULL);
+        dync_value g = compiled ? dync_call_values(f, 3, args)
+                                : grad_with_create_graph(args, 3, NULL);
         dync_profile_stop();
         REQUIRE(dync_error() == DYNC_OK && g.kind == DYNC_KIND_LIST);
         dync_profile_event_info e;
@@ -97,7 +103,7 @@ TEST(events_tell_sequence_numbers_shapes_and_nesting)
     EXPECT_EQ_INT(b.seq_nr, -1);
     EXPECT(!event_named("aten::neg", &b));
     EXPECT(!dync_profile_event(-1, &b));
-    dync_profile_start();                        /* forgets */
+    dync_profile_start(); /* forgets */
     dync_profile_stop();
     EXPECT(!dync_profile_event(0, &e));
 }
@@ -138,7 +144,8 @@ static bool balanced(const char *p)
             while (*++p && *p != '"') p += *p == '\\';
         if (!*p) return false;
         if (*p == '{' || *p == '[') open[n++] = *p;
-        if ((*p == '}' || *p == ']') && (n == 0 || open[--n] != (*p == '}' ? '{' : '['))) return false;
+        if ((*p == '}' || *p == ']') && (n == 0 || open[--n] != (*p == '}' ? '{' : '[')))
+            return false;
     }
     return n == 0;
 }
@@ -166,8 +173,9 @@ TEST(trace_file_and_table)
     EXPECT_HAS_STR(table, "Name");
     EXPECT_HAS_STR(table, "# of Calls");
     EXPECT_HAS_STR(table, "SumBackward0");
-    double last = 101, percent;                  /* sorted by own time */
-    for (const char *line = strchr(table, '\n') + 1; sscanf(line, "%*s %lf%%", &percent) == 1; line = strchr(line, '\n') + 1) {
+    double last = 101, percent; /* sorted by own time */
+    for (const char *line = strchr(table, '\n') + 1; sscanf(line, "%*s %lf%%", &percent) == 1;
+         line = strchr(line, '\n') + 1) {
         EXPECT(percent <= last + 1e-9);
         last = percent;
     }

@@ -1,4 +1,5 @@
-/* Rows A of the conformance list: programs that write, alias and differentiate, through eager graphs and AOT. */
+/* Rows A of the conformance list: programs that write, alias and differentiate, through eager
+ * graphs and AOT. */
 #include "../capture/counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -15,8 +16,10 @@ static dync_tensor *mutation(dync_tensor *param, dync_tensor *y)
 }
 TEST(A_02_mutation_of_a_leaf_without_grad)
 {
-    EACH_BACKEND {
-        dync_tensor *x = dync_parameter(dync_randn(dync_shape(4))), *y = dync_randn(dync_shape(4)), *was = dync_clone(dync_detach(x));
+    EACH_BACKEND
+    {
+        dync_tensor *x = dync_parameter(dync_randn(dync_shape(4))), *y = dync_randn(dync_shape(4)),
+                    *was = dync_clone(dync_detach(x));
         dync_compiled *f = dync_compile(mutation, .args = "param, y", .backend = BACKEND);
         EXPECT(dync_call(f, x, y) == y);
         EXPECT(same(dync_detach(x), dync_add(was, y), 1e-6));
@@ -33,11 +36,16 @@ static dync_tensor *mutation1(dync_tensor *s, dync_tensor *d)
     dync_copy_(dync_slice(dync_slice(s, 1, 0, -1, 1), 3, 256, DYNC_END, 1), g);
     return dync_view(s, dync_shape(1, 12, 1024, 513));
 }
-static dync_tensor *mutation_fresh(dync_tensor *s, dync_tensor *d) { return mutation1(dync_sin(s), d); }
+static dync_tensor *mutation_fresh(dync_tensor *s, dync_tensor *d)
+{
+    return mutation1(dync_sin(s), d);
+}
 TEST(A_03_mutation1)
 {
-    dync_tensor *s0 = dync_randn(dync_shape(12, 4, 256, 513)), *d = dync_randn(dync_shape(12, 3, 512, 513));
-    EACH_BACKEND DYNC_SCOPE {
+    dync_tensor *s0 = dync_randn(dync_shape(12, 4, 256, 513)),
+                *d = dync_randn(dync_shape(12, 3, 512, 513));
+    EACH_BACKEND DYNC_SCOPE
+    {
         dync_tensor *s = dync_clone(s0), *s2 = dync_clone(s0);
         dync_compiled *f = dync_compile(mutation1, .args = "s, d", .backend = BACKEND);
         dync_tensor *want = mutation1(s2, d), *got = dync_call(f, s, d);
@@ -52,9 +60,12 @@ TEST(A_03_mutation1)
 }
 TEST(A_04_negative_testing_mutation)
 {
-    dync_tensor *s = dync_randn(dync_shape(12, 4, 256, 513)), *d = dync_randn(dync_shape(12, 3, 512, 513)), *s0 = dync_clone(s), *d0 = dync_clone(d);
+    dync_tensor *s = dync_randn(dync_shape(12, 4, 256, 513)),
+                *d = dync_randn(dync_shape(12, 3, 512, 513)), *s0 = dync_clone(s),
+                *d0 = dync_clone(d);
     dync_tensor *want = mutation_fresh(s, d);
-    EACH_BACKEND DYNC_SCOPE {
+    EACH_BACKEND DYNC_SCOPE
+    {
         dync_compiled *f = dync_compile(mutation_fresh, .args = "s, d", .backend = BACKEND);
         EXPECT(same(want, dync_call(f, s, d), 1e-6));
         EXPECT(dync_equal(s, s0) && dync_equal(d, d0));
@@ -66,8 +77,10 @@ TEST(A_04_negative_testing_mutation)
 static dync_tensor *sin_add(dync_tensor *x, dync_tensor *y) { return dync_add_(dync_sin(x), y); }
 TEST(A_05_intermediate_written)
 {
-    EACH_BACKEND {
-        dync_tensor *x = dync_randn(dync_shape(4)), *y = dync_randn(dync_shape(4)), *x0 = dync_clone(x), *y0 = dync_clone(y);
+    EACH_BACKEND
+    {
+        dync_tensor *x = dync_randn(dync_shape(4)), *y = dync_randn(dync_shape(4)),
+                    *x0 = dync_clone(x), *y0 = dync_clone(y);
         dync_compiled *f = dync_compile(sin_add, .args = "x, y", .backend = BACKEND);
         EXPECT(same(sin_add(x, y), dync_call(f, x, y), 1e-6));
         EXPECT(same(x, x0, 0) && same(y, y0, 0));
@@ -75,13 +88,15 @@ TEST(A_05_intermediate_written)
     }
 }
 
-/* Where a gradient is differentiated again: inside the function, by its caller, by the caller who took the gradient too, nowhere. */
+/* Where a gradient is differentiated again: inside the function, by its caller, by the caller who
+ * took the gradient too, nowhere. */
 /* grad_output: a tensor that requires grad, or none */
 static dync_value seed_of_gradient;
 static dync_tensor *exp_sin(dync_tensor *x) { return dync_exp(dync_sin(x)); }
 static dync_tensor *gradient(dync_tensor *y, dync_tensor *x, bool create_graph)
 {
-    dync_value g = dync_gradients(DYNC_V(y), DYNC_V(x), seed_of_gradient, (dync_grad_options){.create_graph = create_graph});
+    dync_value g = dync_gradients(DYNC_V(y), DYNC_V(x), seed_of_gradient,
+                                  (dync_grad_options){.create_graph = create_graph});
     return dync_as_tensor(g.kind == DYNC_KIND_LIST ? dync_at(g, 0) : g);
 }
 static dync_tensor *second_gradient(dync_tensor *gx, dync_tensor *x)
@@ -100,7 +115,8 @@ static void double_backward_refused(void)
 {
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
     EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
-    EXPECT_HAS_STR(dync_error_message(), "torch.compile with aot_autograd does not currently support double backward");
+    EXPECT_HAS_STR(dync_error_message(),
+                   "torch.compile with aot_autograd does not currently support double backward");
     dync_clear_error();
 }
 static void double_backward(dync_value seed)
@@ -108,7 +124,7 @@ static void double_backward(dync_value seed)
     seed_of_gradient = seed;
     for (int b_ = 1; b_ < 3; b_++) {
         dync_tensor *x = dync_ones(DYNC_SCALAR, .requires_grad = true), *gx, *y;
-        EXPECT_NEAR(dync_item(f1(x)), 1.2533808, 1e-6);                 /* eager can */
+        EXPECT_NEAR(dync_item(f1(x)), 1.2533808, 1e-6); /* eager can */
         EXPECT_OK(dync_error());
         dync_compiled *f = dync_compile(f1, .args = "x", .backend = BACKEND);
         EXPECT(dync_call(f, x) == NULL);
@@ -138,14 +154,28 @@ TEST(A_10_double_backward_errors)
     double_backward(DYNC_NONE);
 }
 
-static dync_value fw(dync_autograd_ctx *c, const dync_value *a, int n) { (void)n; dync_save_for_backward(c, dync_as_tensor(a[0])); return a[1]; }
-static dync_value bw(dync_autograd_ctx *c, const dync_value *g, int n) { (void)n; return dync_tuple(dync_saved(c, 0), dync_as_tensor(g[0])); }
+static dync_value fw(dync_autograd_ctx *c, const dync_value *a, int n)
+{
+    (void)n;
+    dync_save_for_backward(c, dync_as_tensor(a[0]));
+    return a[1];
+}
+static dync_value bw(dync_autograd_ctx *c, const dync_value *g, int n)
+{
+    (void)n;
+    return dync_tuple(dync_saved(c, 0), dync_as_tensor(g[0]));
+}
 static const dync_autograd_function test_fn = {.name = "Test", .forward = fw, .backward = bw};
-static dync_tensor *apply_test(dync_tensor *x, dync_tensor *y) { return dync_as_tensor(dync_apply(&test_fn, x, y)); }
+static dync_tensor *apply_test(dync_tensor *x, dync_tensor *y)
+{
+    return dync_as_tensor(dync_apply(&test_fn, x, y));
+}
 TEST(A_18_gradients_alias_inputs)
 {
-    EACH_BACKEND {
-        dync_tensor *x = dync_ones(dync_shape(1), .requires_grad = true), *y = dync_ones(dync_shape(1), .requires_grad = true);
+    EACH_BACKEND
+    {
+        dync_tensor *x = dync_ones(dync_shape(1), .requires_grad = true),
+                    *y = dync_ones(dync_shape(1), .requires_grad = true);
         dync_compiled *f = dync_compile(apply_test, .args = "x, y", .backend = BACKEND);
         dync_backward(dync_sum(dync_call(f, x, y), DYNC_ALL, false));
         EXPECT_NEAR(dync_item(dync_grad(x)), 1, 0);
@@ -154,10 +184,14 @@ TEST(A_18_gradients_alias_inputs)
     }
 }
 
-static dync_tensor *param_inside(dync_tensor *x) { return dync_add(dync_sin(x), dync_parameter(dync_ones(dync_shape(1)))); }
+static dync_tensor *param_inside(dync_tensor *x)
+{
+    return dync_add(dync_sin(x), dync_parameter(dync_ones(dync_shape(1))));
+}
 TEST(A_20_parameter_made_inside)
 {
-    EACH_BACKEND {
+    EACH_BACKEND
+    {
         dync_tensor *x = dync_rand(dync_shape(4, 4));
         dync_compiled *f = dync_compile(param_inside, .args = "x", .backend = BACKEND);
         dync_tensor *r = dync_call(f, x), *r2 = dync_call(f, x);
@@ -174,19 +208,24 @@ static dync_value grad_off_inside(const dync_value *a, int n, void *user)
     dync_set_grad_enabled(false);
     return dync_tuple(dync_clone(y), y);
 }
-static dync_tensor *sum_of_grad_fn(dync_tensor *y)                       /* eager gives both factors' gradients, compiled one */
+static dync_tensor *sum_of_grad_fn(
+    dync_tensor *y) /* eager gives both factors' gradients, compiled one */
 {
     dync_value g = dync_grad_fn_call(y, DYNC_V(dync_from((float[]){-1, 2, 0}, dync_shape(3))));
     dync_tensor *sum = NULL;
     for (int k = 0; k < dync_len(g); k++)
-        if (dync_at(g, k).kind == DYNC_KIND_TENSOR) sum = sum ? dync_add(sum, dync_at(g, k)) : dync_as_tensor(dync_at(g, k));
+        if (dync_at(g, k).kind == DYNC_KIND_TENSOR)
+            sum = sum ? dync_add(sum, dync_at(g, k)) : dync_as_tensor(dync_at(g, k));
     return sum;
 }
 TEST(A_25_grad_mode_is_left_behind)
 {
-    EACH_BACKEND {
-        dync_tensor *x = dync_mul(dync_ones(dync_shape(3), .requires_grad = true), 3), *nines = dync_full(dync_shape(3), 9.0);
-        dync_compiled *f = dync_compile(grad_off_inside, .args = "x", .backend = BACKEND, .fullgraph = true);
+    EACH_BACKEND
+    {
+        dync_tensor *x = dync_mul(dync_ones(dync_shape(3), .requires_grad = true), 3),
+                    *nines = dync_full(dync_shape(3), 9.0);
+        dync_compiled *f =
+            dync_compile(grad_off_inside, .args = "x", .backend = BACKEND, .fullgraph = true);
         dync_value arg = DYNC_V(x);
         /* eager, then compiled twice */
         for (int call = 0; call < 3; call++) {
@@ -216,7 +255,9 @@ TEST(A_26_set_of_a_leaf)
         EXPECT((f ? dync_call(f, x) : set_leaf(x)) == NULL);
         EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
         EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
-        EXPECT_HAS_STR(dync_error_message(), "a leaf Variable that requires grad is being used in an in-place operation.");
+        EXPECT_HAS_STR(
+            dync_error_message(),
+            "a leaf Variable that requires grad is being used in an in-place operation.");
         dync_clear_error();
         if (f) dync_compiled_free(f);
     }
@@ -231,11 +272,14 @@ static dync_tensor *expand_add(dync_tensor *x)
 }
 TEST(A_27_expand_written)
 {
-    EACH_BACKEND {
+    EACH_BACKEND
+    {
         dync_compiled *f = dync_compile(expand_add, .args = "x", .backend = BACKEND);
         for (int i = 0; i < 2; i++) {
-            dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_I64), *x2 = dync_clone(x), *want = expand_add(x2);
-            dync_tensor *y = dync_call(f, x), *five = dync_from((int64_t[]){5, 1, 2, 3, 4, 5}, dync_shape(6), .dtype = DYNC_I64);
+            dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_I64), *x2 = dync_clone(x),
+                        *want = expand_add(x2);
+            dync_tensor *y = dync_call(f, x), *five = dync_from((int64_t[]){5, 1, 2, 3, 4, 5},
+                                                                dync_shape(6), .dtype = DYNC_I64);
             EXPECT(same(want, y, 0) && same(x, x2, 0) && same(x, five, 0));
             EXPECT(same(y, dync_expand(five, dync_shape(3, 6)), 0));
         }
@@ -252,15 +296,19 @@ static dync_tensor *expand_mul(dync_tensor *x, dync_tensor *z)
 }
 TEST(A_28_expand_written_backward)
 {
-    EACH_BACKEND {
+    EACH_BACKEND
+    {
         dync_compiled *f = dync_compile(expand_mul, .args = "x, z", .backend = BACKEND);
         dync_tensor *want = NULL;
         /* eager, then compiled twice */
         for (int call = 0; call < 3; call++) {
-            dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_F32), *z = dync_requires_grad_(dync_clone(x), true);
+            dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_F32),
+                        *z = dync_requires_grad_(dync_clone(x), true);
             dync_tensor *r = call ? dync_call(f, x, z) : expand_mul(x, z);
-            if (call) EXPECT(same(want, dync_detach(r), 0));
-            else want = dync_detach(r);
+            if (call)
+                EXPECT(same(want, dync_detach(r), 0));
+            else
+                want = dync_detach(r);
             EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
             EXPECT(same(x, dync_from((float[]){0, 5, 2, 3, 4, 5}, dync_shape(6)), 0));
             EXPECT(same(dync_grad(z), dync_from((float[]){0, 15, 6, 9, 12, 15}, dync_shape(6)), 0));
@@ -280,12 +328,17 @@ TEST(A_32_overlapping_write)
 {
     for (int b_ = -1; b_ < 3; b_++) {
         dync_tensor *x = dync_to_dtype(dync_arange(0, 6, 1), DYNC_I64), *was = dync_clone(x);
-        dync_compiled *f = b_ < 0 ? NULL : dync_compile(overlap_write, .args = "x", .backend = BACKEND);
-        if (f) EXPECT(dync_call(f, x) == NULL);
-        else overlap_write(x);
+        dync_compiled *f = b_ < 0 ? NULL
+                                  : dync_compile(overlap_write, .args = "x", .backend = BACKEND);
+        if (f)
+            EXPECT(dync_call(f, x) == NULL);
+        else
+            overlap_write(x);
         EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
-        EXPECT_HAS_STR(dync_error_message(), "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                                             "Please clone() the tensor before performing the operation.");
+        EXPECT_HAS_STR(
+            dync_error_message(),
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation.");
         dync_clear_error();
         EXPECT(same(x, was, 0));
         if (f) dync_compiled_free(f);

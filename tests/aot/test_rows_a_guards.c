@@ -1,5 +1,6 @@
-/* Rows A-08 to A-17 of the conformance list: what makes a function compile again, and the same argument twice. Sizes, parameters and
- * gradients are the source test's; each backend behind the counting one gives what eager gives. */
+/* Rows A-08 to A-17 of the conformance list: what makes a function compile again, and the same
+ * argument twice. Sizes, parameters and gradients are the source test's; each backend behind the
+ * counting one gives what eager gives. */
 #include "../capture/counter.h"
 
 static const char *const inner_backends[] = {"eager", "aot_eager", "inductor"};
@@ -7,25 +8,36 @@ enum { N_INNER = 3 };
 static dync_tensor *rand33(void) { return dync_randn(dync_shape(3, 3), .requires_grad = true); }
 
 /* A compiled module behind a counter, and the reason of the last guard that failed. */
-typedef struct { char reason[512]; counter count; dync_backend backend; dync_compiled *f; } counted;
+typedef struct {
+    char reason[512];
+    counter count;
+    dync_backend backend;
+    dync_compiled *f;
+} counted;
 static void counted_begin(counted *c, dync_module *m, const char *inner)
 {
     memset(c, 0, sizeof *c);
     c->count.inner = inner;
     c->backend = COUNTER(c->count);
-    c->f = dync_compile(m, .backend_object = &c->backend, .guard_fail = keep_reason, .guard_fail_user = c->reason);
+    c->f = dync_compile(m, .backend_object = &c->backend, .guard_fail = keep_reason,
+                        .guard_fail_user = c->reason);
 }
 static void counted_end(counted *c, int frames, const char *reason_has)
 {
     EXPECT_EQ_INT(c->count.frame_count, frames);
-    if (reason_has) EXPECT_HAS_STR(c->reason, reason_has);
-    else EXPECT_EQ_STR(c->reason, "");
+    if (reason_has)
+        EXPECT_HAS_STR(c->reason, reason_has);
+    else
+        EXPECT_EQ_STR(c->reason, "");
     EXPECT_OK(dync_error());
     dync_clear_error();
     dync_compiled_free(c->f);
     dync_reset();
 }
-static dync_tensor *only(dync_value v) { return dync_as_tensor(v.kind == DYNC_KIND_LIST ? dync_at(v, 0) : v); }
+static dync_tensor *only(dync_value v)
+{
+    return dync_as_tensor(v.kind == DYNC_KIND_LIST ? dync_at(v, 0) : v);
+}
 
 /* A leaf's gradient, which is then none. */
 static dync_tensor *take_grad(dync_tensor *leaf)
@@ -35,15 +47,19 @@ static dync_tensor *take_grad(dync_tensor *leaf)
     dync_set_grad(leaf, NULL);
     return grad;
 }
-/* compare_equal_outs_and_grads: outputs, then each input's gradient of the output's sum, then none is left. */
-static void equal_outs_and_grads(dync_module *m, dync_compiled *f, int n, dync_tensor *const *inputs)
+/* compare_equal_outs_and_grads: outputs, then each input's gradient of the output's sum, then none
+ * is left. */
+static void equal_outs_and_grads(dync_module *m, dync_compiled *f, int n,
+                                 dync_tensor *const *inputs)
 {
     dync_tensor *out[2], *grad[2][4] = {{NULL}};
     dync_value args[4];
     for (int i = 0; i < n; i++) args[i] = DYNC_V(inputs[i]);
     for (int k = 0; k < 2; k++) {
         out[k] = only(k ? dync_call_values(f, n, args) : dync_module_call_values(m, n, args));
-        if (dync_requires_grad(out[k])) EXPECT_OK(dync_backward_opt(DYNC_V(dync_sum(out[k], DYNC_ALL, false)), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+        if (dync_requires_grad(out[k]))
+            EXPECT_OK(dync_backward_opt(DYNC_V(dync_sum(out[k], DYNC_ALL, false)), DYNC_NONE,
+                                        (dync_grad_options){.retain_graph = true}));
         for (int i = 0; i < n; i++) grad[k][i] = take_grad(inputs[i]);
     }
     EXPECT(dync_requires_grad(out[0]) == dync_requires_grad(out[1]));
@@ -84,10 +100,15 @@ static void graph_calls(const dync_graph *g, const char *const *targets, int pla
 /* scale 1: as the source test, whichever branch its random numbers take. */
 static void control_flow(double scale)
 {
-    static const char *const want[4][4] = {{"mul"}, {"select", "select", "lt"}, {"add"}, {"add", "mul"}}, *const other[] = {"mul", NULL};
+    static const char *const want[4][4] = {{"mul"},
+                                           {"select", "select", "lt"},
+                                           {"add"},
+                                           {"add", "mul"}},
+                             *const other[] = {"mul", NULL};
     counted c;
     dync_module *m = dync_module_new_values("ModuleSpecialFwd", bad_forward, "x, y", NULL);
-    dync_tensor *x = dync_parameter(dync_mul(dync_randn(dync_shape(2, 2)), scale)), *y = dync_mul(dync_randn(dync_shape(2, 2)), scale);
+    dync_tensor *x = dync_parameter(dync_mul(dync_randn(dync_shape(2, 2)), scale)),
+                *y = dync_mul(dync_randn(dync_shape(2, 2)), scale);
     dync_tensor *real = only(dync_module_call(m, x, y));
     counted_begin(&c, m, NULL);
     for (int call = 0; call < 2; call++) {
@@ -96,7 +117,11 @@ static void control_flow(double scale)
         EXPECT_EQ_INT(c.count.op_count, 7);
     }
     bool small = dync_item(dync_select(dync_select(dync_mul(x, y), 0, 0), 0, 0)) < 3;
-    for (int i = 0; i < 4 && c.count.frame_count == 4; i++) graph_calls(c.count.graphs[i], i == 2 && !small ? other : want[i], i == 3 ? 3 : i == 0 ? 2 : 1);
+    for (int i = 0; i < 4 && c.count.frame_count == 4; i++)
+        graph_calls(c.count.graphs[i], i == 2 && !small ? other : want[i],
+                    i == 3   ? 3
+                    : i == 0 ? 2
+                             : 1);
     dync_reset();
     /* the wrapper inside is peeled off: its backend sees nothing more */
     dync_compiled *aot = dync_compile(c.f, .backend = "aot_eager");
@@ -128,7 +153,8 @@ TEST(A_08_the_other_branch_adds_one_frame)
 {
     counter c = {0};
     dync_backend b = COUNTER(c);
-    dync_tensor *x = dync_ones(dync_shape(2, 2)), *y = dync_full(dync_shape(2, 2), 2.0), *z = dync_full(dync_shape(2, 2), 5.0);
+    dync_tensor *x = dync_ones(dync_shape(2, 2)), *y = dync_full(dync_shape(2, 2), 2.0),
+                *z = dync_full(dync_shape(2, 2), 5.0);
     dync_compiled *f = dync_compile(forward_bad, .args = "x, y", .backend_object = &b);
     EXPECT(same(forward_bad(x, y), dync_call(f, x, y), 1e-5));
     EXPECT_EQ_INT(c.frame_count, 4);
@@ -154,7 +180,8 @@ TEST(A_09_requires_grad_recompiles)
     for (int b = 0; b < N_INNER; b++) {
         counted c;
         dync_module *m = dync_module_new_values("F", add_forward, "x, y", NULL);
-        dync_tensor *x = rand33(), *y = rand33(), *z = dync_randn(dync_shape(3, 3)), *xy[] = {x, y}, *xz[] = {x, z};
+        dync_tensor *x = rand33(), *y = rand33(), *z = dync_randn(dync_shape(3, 3)), *xy[] = {x, y},
+                    *xz[] = {x, z};
         counted_begin(&c, m, inner_backends[b]);
         equal_outs_and_grads(m, c.f, 2, xy);
         EXPECT_EQ_STR(c.reason, "");
@@ -169,9 +196,17 @@ TEST(A_09_requires_grad_recompiles)
 }
 
 /* ---- the same argument twice, then different ones ------------------------------ */
-/* One call, compiled and by the module itself, on clones; alike[i]: the argument that argument i is. Results, what is written into the
- * arguments, and the gradients of leaves and parameter are equal. */
-typedef struct { dync_module *m; dync_tensor *leaf[4], *global; int n; dync_value extra[2]; int n_extra; bool extra_first, mean; } dupes;
+/* One call, compiled and by the module itself, on clones; alike[i]: the argument that argument i
+ * is. Results, what is written into the arguments, and the gradients of leaves and parameter are
+ * equal. */
+typedef struct {
+    dync_module *m;
+    dync_tensor *leaf[4], *global;
+    int n;
+    dync_value extra[2];
+    int n_extra;
+    bool extra_first, mean;
+} dupes;
 static int dupe_arguments(const dupes *d, const int *alike, dync_tensor **clone, dync_value *args)
 {
     int n = 0;
@@ -187,7 +222,8 @@ static int dupe_arguments(const dupes *d, const int *alike, dync_tensor **clone,
 }
 static void dupe_call(const dupes *d, dync_compiled *f, const int *alike)
 {
-    dync_tensor *clone[2][4], *out[2], *grad[2][5], *mean = d->mean ? dync_module_param(d->m, "mean") : NULL;
+    dync_tensor *clone[2][4], *out[2], *grad[2][5],
+        *mean = d->mean ? dync_module_param(d->m, "mean") : NULL;
     for (int k = 0; k < 2; k++) {
         dync_value args[6];
         int n = dupe_arguments(d, alike, clone[k], args);
@@ -200,8 +236,10 @@ static void dupe_call(const dupes *d, dync_compiled *f, const int *alike)
         }
     }
     EXPECT(same(dync_detach(out[0]), dync_detach(out[1]), 1.3e-6));
-    for (int i = 0; i < d->n; i++) EXPECT(same(dync_detach(clone[0][i]), dync_detach(clone[1][i]), 0));
-    for (int i = 0; i < d->n; i++) EXPECT(same(dync_detach(clone[1][i]), dync_trunc(dync_detach(d->leaf[alike[i]])), 0));
+    for (int i = 0; i < d->n; i++)
+        EXPECT(same(dync_detach(clone[0][i]), dync_detach(clone[1][i]), 0));
+    for (int i = 0; i < d->n; i++)
+        EXPECT(same(dync_detach(clone[1][i]), dync_trunc(dync_detach(d->leaf[alike[i]])), 0));
     for (int i = 0; i < 5; i++) {
         EXPECT((grad[0][i] != NULL) == (grad[1][i] != NULL));
         if (grad[0][i]) EXPECT(same(grad[0][i], grad[1][i], 1.3e-6));
@@ -215,7 +253,10 @@ static dync_tensor *trunc_and_sum(const dync_value *args, int n)
     for (int i = 0; i < n; i++) sum = sum ? dync_add(sum, args[i]) : dync_as_tensor(args[i]);
     return sum;
 }
-static dync_value trunc_forward(dync_module *self, const dync_value *args, int n) { return (void)self, dync_tuple(trunc_and_sum(args, n)); }
+static dync_value trunc_forward(dync_module *self, const dync_value *args, int n)
+{
+    return (void)self, dync_tuple(trunc_and_sum(args, n));
+}
 static dync_tensor *z_global;
 /* a, b and two numbers or none; with the closure's z where there is one. */
 static dync_value mean_forward(dync_module *self, const dync_value *args, int n)
@@ -232,7 +273,8 @@ static dync_value mean_forward(dync_module *self, const dync_value *args, int n)
 static dync_value list_forward(dync_module *self, const dync_value *args, int n)
 {
     dync_value flat[4];
-    flat[0] = args[2], flat[1] = args[3], flat[2] = dync_at(args[0], 0), flat[3] = dync_at(args[1], 0);
+    flat[0] = args[2], flat[1] = args[3], flat[2] = dync_at(args[0], 0),
+    flat[3] = dync_at(args[1], 0);
     return mean_forward(self, flat, n);
 }
 static dupes dupes_of(dync_forward_values forward, const char *args, int n, bool mean)
@@ -242,9 +284,11 @@ static dupes dupes_of(dync_forward_values forward, const char *args, int n, bool
     if (mean) dync_module_set_param(d.m, "mean", dync_randn(dync_shape(3, 3)));
     return d;
 }
-static const int all_different[] = {0, 1, 2, 3}, all_same[] = {0, 0, 0, 0}, last_same[] = {0, 1, 1, 1}, last_two_same[] = {0, 1, 2, 2};
+static const int all_different[] = {0, 1, 2, 3}, all_same[] = {0, 0, 0, 0},
+                 last_same[] = {0, 1, 1, 1}, last_two_same[] = {0, 1, 2, 2};
 /* Twice behind a fresh counter: the first call's arguments, then the second's. */
-static void dupe_pair(const dupes *d, const char *inner, const int *first, const int *second, const char *reason)
+static void dupe_pair(const dupes *d, const char *inner, const int *first, const int *second,
+                      const char *reason)
 {
     counted c;
     counted_begin(&c, d->m, inner);
@@ -263,7 +307,8 @@ TEST(A_11_arg_dupe_recompiles)
     }
 }
 /* Two pairs, the second of other tensors; e and f: numbers or lists, 2 of them or none. */
-static void two_pairs(dync_forward_values forward, const char *args, int n_extra, bool extra_first, const dync_value *first, const dync_value *second)
+static void two_pairs(dync_forward_values forward, const char *args, int n_extra, bool extra_first,
+                      const dync_value *first, const dync_value *second)
 {
     for (int b = 0; b < N_INNER; b++) {
         dync_module *m = NULL;
@@ -315,10 +360,10 @@ TEST(A_16_arg_dupe_many_args)
 /* ---- A-17 ------------------------------------------------------------------------------------ */
 static dync_tensor *alias_inputs(void)
 {
-    dync_tensor *a = dync_slice(dync_ones(dync_shape(1), .dtype = DYNC_I64), 0, 0, 1, 1), *b = dync_squeeze(a, 0);
+    dync_tensor *a = dync_slice(dync_ones(dync_shape(1), .dtype = DYNC_I64), 0, 0, 1, 1),
+                *b = dync_squeeze(a, 0);
     dync_fill_(dync_select(a, 0, 0), 0);
-    if (dync_bool(dync_lt(dync_select(a, 0, 0), 1e5))) {
-    }
+    if (dync_bool(dync_lt(dync_select(a, 0, 0), 1e5))) {}
     dync_fill_(dync_select(a, 0, 0), 2);
     return b;
 }

@@ -1,17 +1,31 @@
-/* The rows H of the conformance list: trace_wrapped and hooks in eager, compiled code, make_graph and compiled autograd. */
+/* The rows H of the conformance list: trace_wrapped and hooks in eager, compiled code, make_graph
+ * and compiled autograd. */
 #include "../capture/counter.h"
 
-static dync_tensor *_multiply(dync_tensor *x, void *user) { (void)user; return dync_mul(x, x); }
-static dync_tensor *multiply_hook(dync_tensor *grad, void *user) { return dync_trace_wrapped(grad, _multiply, user); }
-static dync_tensor *_multiply_invoke(dync_tensor *grad) { return dync_trace_wrapped(grad, _multiply, NULL); }
+static dync_tensor *_multiply(dync_tensor *x, void *user)
+{
+    (void)user;
+    return dync_mul(x, x);
+}
+static dync_tensor *multiply_hook(dync_tensor *grad, void *user)
+{
+    return dync_trace_wrapped(grad, _multiply, user);
+}
+static dync_tensor *_multiply_invoke(dync_tensor *grad)
+{
+    return dync_trace_wrapped(grad, _multiply, NULL);
+}
 
-static dync_tensor *two(float a, float b, bool grad) { return dync_from(((float[]){a, b}), dync_shape(2), .requires_grad = grad); }
-#define EXPECT_TWO(t, a, b)                                                                   \
-    do {                                                                                      \
-        dync_tensor *t_ = (t);                                                                \
-        EXPECT(t_ && dync_numel(t_) == 2);                                                    \
-        if (t_) EXPECT_NEAR(((float *)dync_data(t_))[0], a, 1e-6);                            \
-        if (t_) EXPECT_NEAR(((float *)dync_data(t_))[1], b, 1e-6);                            \
+static dync_tensor *two(float a, float b, bool grad)
+{
+    return dync_from(((float[]){a, b}), dync_shape(2), .requires_grad = grad);
+}
+#define EXPECT_TWO(t, a, b)                                        \
+    do {                                                           \
+        dync_tensor *t_ = (t);                                     \
+        EXPECT(t_ && dync_numel(t_) == 2);                         \
+        if (t_) EXPECT_NEAR(((float *)dync_data(t_))[0], a, 1e-6); \
+        if (t_) EXPECT_NEAR(((float *)dync_data(t_))[1], b, 1e-6); \
     } while (0)
 
 /* Whole-line comments deleted, trailing blanks stripped. */
@@ -20,7 +34,8 @@ static const char *normalize_gm(const char *text)
     static char out[1 << 14];
     size_t n = 0;
     for (const char *line = text; line && *line;) {
-        const char *end = strchr(line, '\n'), *last = end ? end : line + strlen(line), *first = line;
+        const char *end = strchr(line, '\n'), *last = end ? end : line + strlen(line),
+                   *first = line;
         while (first < last && *first == ' ') first++;
         const char *stop = last;
         while (stop > line && stop[-1] == ' ') stop--;
@@ -53,7 +68,7 @@ TEST(h01_invoke_in_eager)
     dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true), *z = two(0.5f, 0.5f, true);
     EXPECT_OK(dync_backward_with(hook_and_mul(x, y), two(2, 2, false)));
     EXPECT_TWO(dync_grad(x), 1, 1);
-    EXPECT_OK(dync_backward_with(hook_and_add(z, y), two(2, 2, false)));   /* the hook ran */
+    EXPECT_OK(dync_backward_with(hook_and_add(z, y), two(2, 2, false))); /* the hook ran */
     EXPECT_TWO(dync_grad(z), 4, 4);
 }
 
@@ -104,14 +119,21 @@ TEST(h04_invoke_make_bw)
 }
 
 /* In the joint trace of AOT it is one node as well, run by every backend. */
-static dync_value wrap_fw(dync_autograd_ctx *ctx, const dync_value *a, int n) { (void)ctx, (void)n; return DYNC_V(dync_mul(a[0].as.t, 3.0)); }
+static dync_value wrap_fw(dync_autograd_ctx *ctx, const dync_value *a, int n)
+{
+    (void)ctx, (void)n;
+    return DYNC_V(dync_mul(a[0].as.t, 3.0));
+}
 static dync_value wrap_bw(dync_autograd_ctx *ctx, const dync_value *g, int n)
 {
     (void)ctx, (void)n;
     return DYNC_V(dync_mul(dync_trace_wrapped(g[0].as.t, _multiply, NULL), 3.0));
 }
 static const dync_autograd_function wrap_function = {"Wrap", wrap_fw, wrap_bw};
-static dync_tensor *wrapped(dync_tensor *x) { return dync_add(dync_as_tensor(dync_apply(&wrap_function, dync_sin(x))), 1.0); }
+static dync_tensor *wrapped(dync_tensor *x)
+{
+    return dync_add(dync_as_tensor(dync_apply(&wrap_function, dync_sin(x))), 1.0);
+}
 
 TEST(trace_wrapped_in_compiled_code)
 {
@@ -130,7 +152,8 @@ TEST(trace_wrapped_in_compiled_code)
 static dync_tensor *taken_back(dync_tensor *x)
 {
     dync_register_hook(x, multiply_hook, NULL);
-    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(x, 3.0), DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){0});
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(x, 3.0), DYNC_ALL, false)), DYNC_V(x),
+                                  DYNC_NONE, (dync_grad_options){0});
     return dync_as_tensor(dync_at(g, 0));
 }
 TEST(hooks_in_make_graph)
@@ -140,8 +163,10 @@ TEST(hooks_in_make_graph)
         dync_make_graph_mode(modes[m]);
         dync_graph *g = dync_make_graph(dync_args(taken_back, "x"), two(1, 2, true));
         REQUIRE(g);
-        EXPECT_HAS_STR(dync_graph_readable(g), "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(");
-        EXPECT_TWO(dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(two(1, 2, false))}, 1)), 9, 9);
+        EXPECT_HAS_STR(dync_graph_readable(g),
+                       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(");
+        EXPECT_TWO(dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(two(1, 2, false))}, 1)),
+                   9, 9);
     }
 }
 
@@ -149,7 +174,8 @@ TEST(hooks_in_make_graph)
 /* the graph that the inner compiler saw: the first and only one */
 static dync_graph *captured;
 static int n_captured;
-static dync_status recorder_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status recorder_compile(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                    dync_callable *out, void *user)
 {
     (void)options, (void)user;
     n_captured++;
@@ -185,7 +211,8 @@ TEST(h05_invoke_in_pt2_compiled_autograd)
         dync_reset();
         n_captured = 0;
         dync_compiled *f = dync_compile(hook_and_add, .args = "x, y", .backend = backends[b]);
-        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true), *out = dync_call(f, x, y);
+        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true),
+                    *out = dync_call(f, x, y);
         dync_counters before = dync_get_counters();
         DYNC_COMPILED_AUTOGRAD("recorder") EXPECT_OK(dync_backward_with(out, two(2, 2, false)));
         dync_counters after = dync_get_counters();
@@ -207,7 +234,10 @@ static dync_tensor *count_and_multiply(dync_tensor *x, void *user)
     dync_cell_set(user, dync_sym_add(dync_cell_get(user), DYNC_V(1)));
     return dync_mul(x, x);
 }
-static dync_tensor *count_invoke(dync_tensor *grad, void *user) { return dync_trace_wrapped(grad, count_and_multiply, user); }
+static dync_tensor *count_invoke(dync_tensor *grad, void *user)
+{
+    return dync_trace_wrapped(grad, count_and_multiply, user);
+}
 static dync_tensor *just_add(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
 
 static const char *const h06_text =
@@ -234,7 +264,8 @@ TEST(h06_invoke_in_pt2_compiled_autograd_side_effect)
         dync_reset();
         n_captured = 0;
         dync_cell *counter = dync_cell_new("L_hooks_0_keywords_fn_keywords_obj_counter", DYNC_V(0));
-        dync_compiled *f = dync_compile(just_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
+        dync_compiled *f =
+            dync_compile(just_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
         dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true);
         EXPECT(dync_register_hook(x, count_invoke, counter) >= 0);
         dync_tensor *out = dync_call(f, x, y);
@@ -273,7 +304,10 @@ static dync_tensor *graph_breaking(dync_tensor *x, void *user)
     dync_host_print("Boo!");
     return _multiply(x, user);
 }
-static dync_tensor *graph_break_invoke(dync_tensor *grad, void *user) { return dync_trace_wrapped(grad, graph_breaking, user); }
+static dync_tensor *graph_break_invoke(dync_tensor *grad, void *user)
+{
+    return dync_trace_wrapped(grad, graph_breaking, user);
+}
 static dync_tensor *break_and_add(dync_tensor *x, dync_tensor *y)
 {
     dync_register_hook(x, graph_break_invoke, NULL);
@@ -284,10 +318,13 @@ TEST(h07_invoke_in_pt2_compiled_autograd_graph_breaks)
 {
     for (int b = 0; b < 3; b++) {
         dync_reset();
-        dync_compiled *f = dync_compile(break_and_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
-        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true), *out = dync_call(f, x, y);
+        dync_compiled *f =
+            dync_compile(break_and_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
+        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true),
+                    *out = dync_call(f, x, y);
         REQUIRE(out && dync_error() == DYNC_OK);
-        DYNC_COMPILED_AUTOGRAD("inductor") EXPECT(dync_backward_with(out, two(2, 2, false)) == DYNC_ERR_UNSUPPORTED);
+        DYNC_COMPILED_AUTOGRAD("inductor")
+        EXPECT(dync_backward_with(out, two(2, 2, false)) == DYNC_ERR_UNSUPPORTED);
         EXPECT_EQ_STR(dync_error_class(), "Unsupported");
         EXPECT_HAS_STR(dync_error_message(), "print");
         dync_clear_error();

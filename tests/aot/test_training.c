@@ -1,4 +1,5 @@
-/* Training through compiled functions: gradients, parameters and buffers equal eager's, step by step, on every backend. */
+/* Training through compiled functions: gradients, parameters and buffers equal eager's, step by
+ * step, on every backend. */
 #include "../capture/counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -7,22 +8,27 @@ static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 typedef dync_tensor *(*fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
 static dync_tensor *pointwise(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
-    return dync_mul(dync_tanh(dync_add(dync_mul(x, y), 1)), dync_div(z, dync_add(dync_abs(y), 1.5)));
+    return dync_mul(dync_tanh(dync_add(dync_mul(x, y), 1)),
+                    dync_div(z, dync_add(dync_abs(y), 1.5)));
 }
 static dync_tensor *reductions(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
-    dync_tensor *s = dync_softmax(dync_add(x, y), -1), *m = dync_mean(dync_mul(s, z), dync_shape(0), true);
+    dync_tensor *s = dync_softmax(dync_add(x, y), -1),
+                *m = dync_mean(dync_mul(s, z), dync_shape(0), true);
     return dync_sub(dync_mul(s, m), dync_sum(dync_mul(z, z), dync_shape(1), true));
 }
 static dync_tensor *views(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
-    dync_tensor *a = dync_permute(x, dync_shape(1, 0)), *b = dync_slice(y, 0, 1, 4, 1), *c = dync_reshape(z, dync_shape(6, 4));
-    return dync_add(dync_matmul(b, dync_transpose(dync_mul(dync_transpose(a, 0, 1), 2), 0, 1)), dync_sum(dync_select(c, 0, 2), DYNC_ALL, false));
+    dync_tensor *a = dync_permute(x, dync_shape(1, 0)), *b = dync_slice(y, 0, 1, 4, 1),
+                *c = dync_reshape(z, dync_shape(6, 4));
+    return dync_add(dync_matmul(b, dync_transpose(dync_mul(dync_transpose(a, 0, 1), 2), 0, 1)),
+                    dync_sum(dync_select(c, 0, 2), DYNC_ALL, false));
 }
 static dync_tensor *linears(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
     dync_tensor *h = dync_relu(dync_linear(x, y, NULL));
-    return dync_gelu(dync_linear(dync_cat(dync_tuple(h, z), 1), dync_cat(dync_tuple(z, h), 1), NULL));
+    return dync_gelu(
+        dync_linear(dync_cat(dync_tuple(h, z), 1), dync_cat(dync_tuple(z, h), 1), NULL));
 }
 static dync_tensor *inplace(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
@@ -43,7 +49,8 @@ static dync_tensor *detached(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 static dync_value grads_of(dync_tensor *out, dync_tensor **in)
 {
     dync_backward(dync_sum(dync_mul(out, out), DYNC_ALL, false));
-    dync_value v = dync_tuple(out, dync_grad(in[0]) ? DYNC_V(dync_grad(in[0])) : DYNC_NONE, dync_grad(in[1]) ? DYNC_V(dync_grad(in[1])) : DYNC_NONE,
+    dync_value v = dync_tuple(out, dync_grad(in[0]) ? DYNC_V(dync_grad(in[0])) : DYNC_NONE,
+                              dync_grad(in[1]) ? DYNC_V(dync_grad(in[1])) : DYNC_NONE,
                               dync_grad(in[2]) ? DYNC_V(dync_grad(in[2])) : DYNC_NONE);
     for (int i = 0; i < 3; i++) dync_set_grad(in[i], NULL);
     return v;
@@ -55,11 +62,13 @@ static void same_gradients(fn3 fn)
         for (int step = 0; step < 3; step++) {
             dync_tensor *in[3];
             for (int i = 0; i < 3; i++) in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
-            dync_value want = grads_of(fn(in[0], in[1], in[2]), in), got = grads_of(dync_call(f, in[0], in[1], in[2]), in);
+            dync_value want = grads_of(fn(in[0], in[1], in[2]), in),
+                       got = grads_of(dync_call(f, in[0], in[1], in[2]), in);
             for (int i = 0; i < 4; i++) {
                 EXPECT_EQ_INT(dync_at(want, i).kind, dync_at(got, i).kind);
                 if (dync_at(want, i).kind == DYNC_KIND_TENSOR)
-                    EXPECT(same(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i)), 1e-4));
+                    EXPECT(same(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i)),
+                                1e-4));
             }
             EXPECT_EQ_INT(dync_error(), DYNC_OK);
         }
@@ -78,21 +87,28 @@ static dync_value two_results(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(v[0]), *y = dync_as_tensor(v[1]);
     (void)n, (void)user;
-    return dync_tuple(dync_sum(dync_mul(dync_sin(x), dync_detach(y)), DYNC_ALL, false), dync_sum(dync_exp(y), DYNC_ALL, false),
+    return dync_tuple(dync_sum(dync_mul(dync_sin(x), dync_detach(y)), DYNC_ALL, false),
+                      dync_sum(dync_exp(y), DYNC_ALL, false),
                       dync_sum(dync_mul(x, x), DYNC_ALL, false));
 }
-/* Results whose gradients have nothing in common are differentiated one after the other, none twice. */
+/* Results whose gradients have nothing in common are differentiated one after the other, none
+ * twice. */
 TEST(results_with_gradients_of_their_own)
 {
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(two_results, .backend = backends[b]);
-        dync_tensor *x = dync_randn(dync_shape(5), .requires_grad = true), *y = dync_randn(dync_shape(5), .requires_grad = true);
+        dync_tensor *x = dync_randn(dync_shape(5), .requires_grad = true),
+                    *y = dync_randn(dync_shape(5), .requires_grad = true);
         dync_value r = dync_call_value(f, x, y);
         EXPECT_STATUS(dync_backward(dync_as_tensor(dync_at(r, 1))), DYNC_OK);
         EXPECT(!dync_grad(x));
         EXPECT(dync_equal(dync_grad(y), dync_exp(y)));
-        EXPECT_STATUS(dync_backward_opt(dync_tuple(dync_at(r, 0), dync_at(r, 2)), DYNC_NONE, (dync_grad_options){0}), DYNC_OK);
-        EXPECT(dync_allclose(dync_grad(x), dync_add(dync_mul(dync_cos(x), dync_detach(y)), dync_mul(x, 2)), 1e-5, 1e-6));
+        EXPECT_STATUS(dync_backward_opt(dync_tuple(dync_at(r, 0), dync_at(r, 2)), DYNC_NONE,
+                                        (dync_grad_options){0}),
+                      DYNC_OK);
+        EXPECT(dync_allclose(dync_grad(x),
+                             dync_add(dync_mul(dync_cos(x), dync_detach(y)), dync_mul(x, 2)), 1e-5,
+                             1e-6));
         /* detached: nothing came from the first */
         EXPECT(dync_equal(dync_grad(y), dync_exp(y)));
         dync_compiled_free(f);
@@ -104,14 +120,17 @@ static dync_optim *gan_opt_g, *gan_opt_d;
 static bool gan_breaks;
 static dync_tensor *gan_step(dync_tensor *z, dync_tensor *real)
 {
-    dync_tensor *fake = dync_forward_call(gan_g, z), *one = dync_ones(dync_shape(8, 1)), *zero = dync_zeros(dync_shape(8, 1));
+    dync_tensor *fake = dync_forward_call(gan_g, z), *one = dync_ones(dync_shape(8, 1)),
+                *zero = dync_zeros(dync_shape(8, 1));
     if (gan_breaks) dync_graph_break("generator");
-    dync_tensor *loss_d = dync_add(dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, real), one),
-                                   dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, dync_detach(fake)), zero));
+    dync_tensor *loss_d = dync_add(
+        dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, real), one),
+        dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, dync_detach(fake)), zero));
     dync_optim_zero_grad(gan_opt_d);
     dync_backward(loss_d);
     dync_optim_step(gan_opt_d);
-    dync_tensor *loss_g = dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, fake), one);
+    dync_tensor *loss_g =
+        dync_binary_cross_entropy_with_logits(dync_forward_call(gan_d, fake), one);
     dync_optim_zero_grad(gan_opt_g);
     dync_backward(loss_g);
     dync_optim_step(gan_opt_g);
@@ -120,22 +139,27 @@ static dync_tensor *gan_step(dync_tensor *z, dync_tensor *real)
 static void gan_train(const char *backend, bool fullgraph, double *loss)
 {
     dync_manual_seed(5);
-    gan_g = dync_sequential(dync_nn_linear(4, 16, true), dync_nn_relu(), dync_nn_linear(16, 6, true));
-    gan_d = dync_sequential(dync_nn_linear(6, 16, true), dync_nn_leaky_relu(0.2), dync_nn_linear(16, 1, true));
+    gan_g =
+        dync_sequential(dync_nn_linear(4, 16, true), dync_nn_relu(), dync_nn_linear(16, 6, true));
+    gan_d = dync_sequential(dync_nn_linear(6, 16, true), dync_nn_leaky_relu(0.2),
+                            dync_nn_linear(16, 1, true));
     gan_opt_g = dync_adam(gan_g, .lr = 0.01);
     gan_opt_d = dync_sgd(gan_d, .lr = 0.05, .momentum = 0.9);
-    dync_compiled *f = backend ? dync_compile(gan_step, .backend = backend, .fullgraph = fullgraph) : NULL;
-    for (int i = 0; i < 6; i++) DYNC_SCOPE {
-        dync_tensor *z = dync_randn(dync_shape(8, 4)), *real = dync_randn(dync_shape(8, 6));
-        loss[i] = dync_item(f ? dync_call(f, z, real) : gan_step(z, real));
-    }
+    dync_compiled *f = backend ? dync_compile(gan_step, .backend = backend, .fullgraph = fullgraph)
+                               : NULL;
+    for (int i = 0; i < 6; i++) DYNC_SCOPE
+        {
+            dync_tensor *z = dync_randn(dync_shape(8, 4)), *real = dync_randn(dync_shape(8, 6));
+            loss[i] = dync_item(f ? dync_call(f, z, real) : gan_step(z, real));
+        }
     dync_compiled_free(f);
     dync_optim_free(gan_opt_g);
     dync_optim_free(gan_opt_d);
     dync_module_free(gan_g);
     dync_module_free(gan_d);
 }
-/* Two models, two losses, one step: the generator's history is there after the discriminator's backward. */
+/* Two models, two losses, one step: the generator's history is there after the discriminator's
+ * backward. */
 TEST(a_gan)
 {
     double want[6], got[6];
@@ -174,17 +198,20 @@ static dync_tensor *other_memory(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
     dync_tensor *a = dync_detach(dync_mul(x, 2)), *b = dync_slice(a, 0, 0, 2, 1);
     dync_set_(a, dync_transpose(dync_detach(dync_sin(y)), 0, 1));
-    dync_mul_(b, 3);                                 /* still the memory that a had */
-    return dync_add(dync_matmul(z, a), dync_sum(dync_mul(b, dync_slice(x, 0, 0, 2, 1)), DYNC_ALL, false));
+    dync_mul_(b, 3); /* still the memory that a had */
+    return dync_add(dync_matmul(z, a),
+                    dync_sum(dync_mul(b, dync_slice(x, 0, 0, 2, 1)), DYNC_ALL, false));
 }
 static void same_with_seeds(fn3 fn)
 {
     for (int b = 0; b < 3; b++) {
-        dync_compiled *f = dync_compile(fn, .args = "x, y, z", .backend = backends[b], .fullgraph = true);
-        for (uint64_t step = 0; step < 3; step++)
-            DYNC_SCOPE {
+        dync_compiled *f =
+            dync_compile(fn, .args = "x, y, z", .backend = backends[b], .fullgraph = true);
+        for (uint64_t step = 0; step < 3; step++) DYNC_SCOPE
+            {
                 dync_tensor *in[3], *after[2];
-                for (int i = 0; i < 3; i++) in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
+                for (int i = 0; i < 3; i++)
+                    in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
                 dync_manual_seed(step);
                 dync_value want = grads_of(fn(in[0], in[1], in[2]), in);
                 after[0] = dync_rand(dync_shape(3));
@@ -194,7 +221,8 @@ static void same_with_seeds(fn3 fn)
                 for (int i = 0; i < 4; i++) {
                     EXPECT_EQ_INT(dync_at(want, i).kind, dync_at(got, i).kind);
                     if (dync_at(want, i).kind == DYNC_KIND_TENSOR)
-                        EXPECT(same(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i)), 1e-4));
+                        EXPECT(same(dync_as_tensor(dync_at(want, i)),
+                                    dync_as_tensor(dync_at(got, i)), 1e-4));
                 }
                 EXPECT(same(after[0], after[1], 0));
                 EXPECT_EQ_INT(dync_error(), DYNC_OK);
@@ -215,38 +243,49 @@ static dync_value two_forward(dync_autograd_ctx *c, const dync_value *a, int n)
     (void)n;
     dync_save_for_backward(c, x);
     dync_save_for_backward(c, y);
-    return dync_tuple(dync_mul(x, y), dync_argmax(x, 0, false), dync_sum(dync_sin(x), DYNC_ALL, false));
+    return dync_tuple(dync_mul(x, y), dync_argmax(x, 0, false),
+                      dync_sum(dync_sin(x), DYNC_ALL, false));
 }
-static dync_value two_backward(dync_autograd_ctx *c, const dync_value *g, int n)      /* no plain derivative: the first gradient is clipped */
+static dync_value two_backward(dync_autograd_ctx *c, const dync_value *g,
+                               int n) /* no plain derivative: the first gradient is clipped */
 {
-    dync_tensor *x = dync_saved(c, 0), *y = dync_saved(c, 1), *g0 = dync_clamp(dync_as_tensor(g[0]), -0.5, 0.5);
+    dync_tensor *x = dync_saved(c, 0), *y = dync_saved(c, 1),
+                *g0 = dync_clamp(dync_as_tensor(g[0]), -0.5, 0.5);
     two_backwards += n == 3;
-    return dync_tuple(dync_add(dync_mul(g0, y), dync_mul(dync_cos(x), dync_as_tensor(g[2]))), dync_mul(g0, x));
+    return dync_tuple(dync_add(dync_mul(g0, y), dync_mul(dync_cos(x), dync_as_tensor(g[2]))),
+                      dync_mul(g0, x));
 }
-static const dync_autograd_function two_function = {.name = "Two", .forward = two_forward, .backward = two_backward};
+static const dync_autograd_function two_function = {
+    .name = "Two", .forward = two_forward, .backward = two_backward};
 static dync_tensor *uses_two(dync_tensor *x, dync_tensor *y)
 {
     dync_value v = dync_apply(&two_function, dync_mul(x, 2), y);
-    return dync_add(dync_mul(dync_as_tensor(dync_at(v, 0)), dync_as_tensor(dync_at(v, 2))), dync_as_tensor(dync_at(v, 1)));
+    return dync_add(dync_mul(dync_as_tensor(dync_at(v, 0)), dync_as_tensor(dync_at(v, 2))),
+                    dync_as_tensor(dync_at(v, 1)));
 }
 TEST(a_custom_function_of_several_outputs)
 {
     for (int k = 0; k < 6; k++) {
-        dync_compiled *f = dync_compile(uses_two, .backend = backends[k % 3], .fullgraph = k / 3 == 1);
+        dync_compiled *f =
+            dync_compile(uses_two, .backend = backends[k % 3], .fullgraph = k / 3 == 1);
         /* sizes are symbolic from the second on */
-        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE {
-            dync_tensor *x[2], *y[2], *r[2];
-            for (int i = 0; i < 2; i++) {
-                x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true) : dync_randn(dync_shape(rows, 2), .requires_grad = true);
-                y[i] = i ? dync_requires_grad_(dync_detach(dync_clone(y[0])), true) : dync_randn(dync_shape(rows, 2), .requires_grad = true);
-                r[i] = i ? dync_call(f, x[i], y[i]) : uses_two(x[i], y[i]);
-                two_backwards = 0;
-                dync_backward(dync_sum(dync_mul(r[i], dync_arange(0, 2, 1)), DYNC_ALL, false));
-                if (!i) EXPECT(two_backwards == 1);
+        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE
+            {
+                dync_tensor *x[2], *y[2], *r[2];
+                for (int i = 0; i < 2; i++) {
+                    x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true)
+                             : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                    y[i] = i ? dync_requires_grad_(dync_detach(dync_clone(y[0])), true)
+                             : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                    r[i] = i ? dync_call(f, x[i], y[i]) : uses_two(x[i], y[i]);
+                    two_backwards = 0;
+                    dync_backward(dync_sum(dync_mul(r[i], dync_arange(0, 2, 1)), DYNC_ALL, false));
+                    if (!i) EXPECT(two_backwards == 1);
+                }
+                EXPECT(dync_allclose(r[1], r[0], 1e-5, 1e-6) &&
+                       dync_allclose(dync_grad(x[1]), dync_grad(x[0]), 1e-5, 1e-6) &&
+                       dync_allclose(dync_grad(y[1]), dync_grad(y[0]), 1e-5, 1e-6));
             }
-            EXPECT(dync_allclose(r[1], r[0], 1e-5, 1e-6) && dync_allclose(dync_grad(x[1]), dync_grad(x[0]), 1e-5, 1e-6) &&
-                   dync_allclose(dync_grad(y[1]), dync_grad(y[0]), 1e-5, 1e-6));
-        }
         dync_compiled_free(f);
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
@@ -255,11 +294,13 @@ TEST(a_custom_function_of_several_outputs)
 /* ---- whole modules, several steps ------------------------------------------------------------ */
 static dync_module *mlp(void)
 {
-    return dync_sequential(dync_nn_linear(6, 8, true), dync_nn_relu(), dync_nn_linear(8, 3, true), dync_nn_sigmoid());
+    return dync_sequential(dync_nn_linear(6, 8, true), dync_nn_relu(), dync_nn_linear(8, 3, true),
+                           dync_nn_sigmoid());
 }
 static dync_module *cnn(void)
 {
-    return dync_sequential(dync_nn_conv2d(1, 4, 3, 1, 1, true), dync_nn_batch_norm2d(4), dync_nn_relu(), dync_nn_conv2d(4, 2, 3, 2, 0, false));
+    return dync_sequential(dync_nn_conv2d(1, 4, 3, 1, 1, true), dync_nn_batch_norm2d(4),
+                           dync_nn_relu(), dync_nn_conv2d(4, 2, 3, 2, 0, false));
 }
 static void copy_state(dync_module *to, dync_module *from)
 {
@@ -271,8 +312,8 @@ static void train_equal(dync_module *(*make)(void), dync_dims shape, const char 
     dync_module *a = make(), *b = make();
     copy_state(b, a);
     dync_module_compile(b, .backend = backend);
-    for (int step = 0; step < 5; step++)
-        DYNC_SCOPE {
+    for (int step = 0; step < 5; step++) DYNC_SCOPE
+        {
             dync_tensor *x = dync_randn(shape), *loss[2];
             dync_module *m[2] = {a, b};
             for (int k = 0; k < 2; k++) {
@@ -298,6 +339,12 @@ static void train_equal(dync_module *(*make)(void), dync_dims shape, const char 
     dync_module_free(a);
     dync_module_free(b);
 }
-TEST(train_mlp) { for (int i = 0; i < 3; i++) train_equal(mlp, dync_shape(5, 6), backends[i]); }
-TEST(train_cnn) { for (int i = 0; i < 3; i++) train_equal(cnn, dync_shape(3, 1, 7, 7), backends[i]); }
+TEST(train_mlp)
+{
+    for (int i = 0; i < 3; i++) train_equal(mlp, dync_shape(5, 6), backends[i]);
+}
+TEST(train_cnn)
+{
+    for (int i = 0; i < 3; i++) train_equal(cnn, dync_shape(3, 1, 7, 7), backends[i]);
+}
 TEST_MAIN

@@ -1,21 +1,34 @@
-/* Inputs that a compiled function writes: the new values go straight over the old ones where nothing reads those any more. Results,
- * inputs and allocations as in eager. */
+/* Inputs that a compiled function writes: the new values go straight over the old ones where
+ * nothing reads those any more. Results, inputs and allocations as in eager. */
 #include "dync.h"
 #include "test.h"
 #include "tol.h"
 
 typedef dync_tensor *(*fn2)(dync_tensor *, dync_tensor *);
 
-static dync_tensor *update(dync_tensor *x, dync_tensor *y) { return dync_sum(dync_add_(x, dync_mul(y, 2)), DYNC_ALL, false); }
+static dync_tensor *update(dync_tensor *x, dync_tensor *y)
+{
+    return dync_sum(dync_add_(x, dync_mul(y, 2)), DYNC_ALL, false);
+}
 static dync_tensor *old_and_new(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *before = dync_exp(x);
     dync_add_(x, y);
     return dync_add(before, dync_mul(x, y));
 }
-static dync_tensor *turned(dync_tensor *x, dync_tensor *y) { return dync_add(dync_copy_(x, dync_clone(dync_transpose(x, 0, 1))), y); }
-static dync_tensor *flipped(dync_tensor *x, dync_tensor *y) { return dync_mul(dync_add_(x, dync_flip(x, dync_shape(0))), y); }
-static dync_tensor *softened(dync_tensor *x, dync_tensor *y) { return dync_add(dync_copy_(x, dync_softmax(x, -1)), dync_copy_(y, dync_sub(y, dync_mean(y, dync_shape(1), true)))); }
+static dync_tensor *turned(dync_tensor *x, dync_tensor *y)
+{
+    return dync_add(dync_copy_(x, dync_clone(dync_transpose(x, 0, 1))), y);
+}
+static dync_tensor *flipped(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mul(dync_add_(x, dync_flip(x, dync_shape(0))), y);
+}
+static dync_tensor *softened(dync_tensor *x, dync_tensor *y)
+{
+    return dync_add(dync_copy_(x, dync_softmax(x, -1)),
+                    dync_copy_(y, dync_sub(y, dync_mean(y, dync_shape(1), true))));
+}
 static dync_tensor *swapped(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *keep = dync_clone(x);
@@ -59,20 +72,25 @@ static dync_tensor *make(int layout)
 
 TEST(as_in_eager)
 {
-    static const fn2 fns[] = {update, old_and_new, turned, flipped, softened, swapped, product, of_both, part, twice, returned};
+    static const fn2 fns[] = {update,  old_and_new, turned, flipped, softened, swapped,
+                              product, of_both,     part,   twice,   returned};
     static const char *const backends[] = {"inductor", "aot_eager"};
     dync_init((dync_init_options){.threads = 2, .seed = 3});
     for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++)
-        for (int layout = 0; layout < 6; layout++)
-            DYNC_SCOPE {
-                dync_compiled *f = dync_compile(fns[i], .args = "x, y", .backend = backends[layout / 3], .fullgraph = true);
+        for (int layout = 0; layout < 6; layout++) DYNC_SCOPE
+            {
+                dync_compiled *f = dync_compile(fns[i], .args = "x, y",
+                                                .backend = backends[layout / 3], .fullgraph = true);
                 dync_tensor *x[2] = {make(layout % 3), NULL}, *y[2] = {make(0), NULL};
                 for (int k = 0; k < 3; k++) {
-                    x[1] = layout % 3 == 1 ? dync_transpose(dync_clone(dync_transpose(x[0], 0, 1)), 0, 1) : make(layout % 3);
+                    x[1] = layout % 3 == 1
+                               ? dync_transpose(dync_clone(dync_transpose(x[0], 0, 1)), 0, 1)
+                               : make(layout % 3);
                     dync_copy_(x[1], x[0]);
                     y[1] = dync_clone(y[0]);
                     dync_tensor *want = fns[i](x[0], y[0]), *got = dync_call(f, x[1], y[1]);
-                    bool ok = EXPECT(dync_allclose(want, got, TOL_F32_CHAIN, TOL_F32_CHAIN)) & EXPECT(dync_allclose(x[0], x[1], TOL_F32_CHAIN, TOL_F32_CHAIN)) &
+                    bool ok = EXPECT(dync_allclose(want, got, TOL_F32_CHAIN, TOL_F32_CHAIN)) &
+                              EXPECT(dync_allclose(x[0], x[1], TOL_F32_CHAIN, TOL_F32_CHAIN)) &
                               EXPECT(dync_allclose(y[0], y[1], TOL_F32_CHAIN, TOL_F32_CHAIN));
                     if (!ok) printf("  function %d, layout %d, call %d\n", (int)i, layout, k);
                     dync_div_(x[0], dync_add(dync_abs(x[0]), 1));
@@ -88,14 +106,17 @@ TEST(as_in_eager)
 TEST(inputs_that_share_memory)
 {
     dync_init((dync_init_options){.threads = 1, .seed = 4});
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_compiled *f = dync_compile(old_and_new, .args = "x, y");
         dync_tensor *a = dync_randn(dync_shape(6, 6)), *b = dync_clone(a);
         EXPECT(dync_allclose(old_and_new(a, a), dync_call(f, b, b), TOL_F32_CHAIN, TOL_F32_CHAIN));
         EXPECT(dync_allclose(a, b, TOL_F32_CHAIN, TOL_F32_CHAIN));
         dync_tensor *c = dync_randn(dync_shape(12, 6)), *d = dync_clone(c);
         dync_tensor *want = old_and_new(dync_slice(c, 0, 0, 6, 1), dync_slice(c, 0, 6, 12, 1));
-        EXPECT(dync_allclose(want, dync_call(f, dync_slice(d, 0, 0, 6, 1), dync_slice(d, 0, 6, 12, 1)), TOL_F32_CHAIN, TOL_F32_CHAIN));
+        EXPECT(dync_allclose(want,
+                             dync_call(f, dync_slice(d, 0, 0, 6, 1), dync_slice(d, 0, 6, 12, 1)),
+                             TOL_F32_CHAIN, TOL_F32_CHAIN));
         EXPECT(dync_allclose(c, d, TOL_F32_CHAIN, TOL_F32_CHAIN));
         EXPECT_STATUS(dync_error(), DYNC_OK);
         dync_compiled_free(f);
@@ -103,26 +124,29 @@ TEST(inputs_that_share_memory)
     dync_shutdown();
 }
 
-
-/* Windows are views of an input wherever it begins, in the first call or a later one, plain or written. */
+/* Windows are views of an input wherever it begins, in the first call or a later one, plain or
+ * written. */
 static dync_tensor *windows(dync_tensor *x) { return dync_mul(dync_unfold(x, 1, 3, 2), 2); }
 static dync_tensor *windows_of_written(dync_tensor *x)
 {
     dync_mul_(x, 2);
     dync_tensor *turned = dync_transpose(dync_mul(x, 3), 0, 1);
     dync_add_(dync_select(turned, 0, 1), 1);
-    return dync_add(dync_sum(dync_unfold(turned, 0, 3, 2), DYNC_ALL, false), dync_unfold(x, 1, 3, 2));
+    return dync_add(dync_sum(dync_unfold(turned, 0, 3, 2), DYNC_ALL, false),
+                    dync_unfold(x, 1, 3, 2));
 }
 TEST(windows_of_inputs_that_begin_elsewhere)
 {
     static const char *const on[] = {"eager", "aot_eager", "inductor"};
     dync_tensor *(*const fns[])(dync_tensor *) = {windows, windows_of_written};
     for (int i = 0; i < 12; i++) {
-        dync_compiled *f = dync_compile(fns[i % 2], .backend = on[i / 2 % 3], .dynamic = i < 6 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
-        for (int k = 0; k < 4; k++)
-            DYNC_SCOPE {
+        dync_compiled *f = dync_compile(fns[i % 2], .backend = on[i / 2 % 3],
+                                        .dynamic = i < 6 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
+        for (int k = 0; k < 4; k++) DYNC_SCOPE
+            {
                 dync_tensor *all = dync_randn(dync_shape(6, 9)), *same = dync_clone(all);
-                dync_tensor *want = fns[i % 2](dync_slice(same, 0, k, k + 3, 1)), *got = dync_call(f, dync_slice(all, 0, k, k + 3, 1));
+                dync_tensor *want = fns[i % 2](dync_slice(same, 0, k, k + 3, 1)),
+                            *got = dync_call(f, dync_slice(all, 0, k, k + 3, 1));
                 EXPECT(got && dync_allclose(got, want, TOL_F32_SUM, TOL_F32_SUM));
                 EXPECT(dync_equal(all, same));
             }
@@ -142,7 +166,8 @@ TEST(writes_to_nothing)
     static const char *const on[] = {"eager", "aot_eager", "inductor"};
     for (int i = 0; i < 3; i++) {
         dync_compiled *f = dync_compile(write_to_nothing, .backend = on[i]);
-        dync_tensor *x = dync_slice(dync_ones(dync_shape(2, 4, 2, 0)), 0, 1, 2, 1), *y = dync_call(f, x, dync_ones(dync_shape(2)));
+        dync_tensor *x = dync_slice(dync_ones(dync_shape(2, 4, 2, 0)), 0, 1, 2, 1),
+                    *y = dync_call(f, x, dync_ones(dync_shape(2)));
         EXPECT(y && dync_item(dync_sum(y, DYNC_ALL, false)) > 3);
         dync_compiled_free(f);
     }

@@ -1,5 +1,6 @@
-/* Bad input to the public functions: NULL, wrong shape, wrong dtype, dimensions out of range, sizes whose product overflows, unknown names.
- * Each is an error that says what was expected, changes nothing, and leaves the next correct call working. */
+/* Bad input to the public functions: NULL, wrong shape, wrong dtype, dimensions out of range, sizes
+ * whose product overflows, unknown names. Each is an error that says what was expected, changes
+ * nothing, and leaves the next correct call working. */
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"
@@ -13,30 +14,34 @@ static void count_errors(dync_status status, const char *message, void *user)
     handler_calls++;
 }
 
-/* The pending error is this one, was reported once and has a text; afterwards dync works as before. */
-static void expect_error(dync_status want, const char *part, const char *file, int line, const char *what)
+/* The pending error is this one, was reported once and has a text; afterwards dync works as before.
+ */
+static void expect_error(dync_status want, const char *part, const char *file, int line,
+                         const char *what)
 {
     dync_status got = dync_error();
-    if (!test__eq_int(got, want, file, line, what)) printf("    message: %s\n", dync_error_message());
+    if (!test__eq_int(got, want, file, line, what))
+        printf("    message: %s\n", dync_error_message());
     if (got != DYNC_OK) {
         test__expect(handler_calls == 1, file, line, "the handler is called once");
         test__expect(dync_error_class()[0] != 0, file, line, "the error has a class");
         test__has_str(dync_error_message(), part, file, line, what);
     }
     dync_clear_error();
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         double sum = dync_item(dync_sum(dync_add(dync_ones(dync_shape(3)), 1), DYNC_ALL, false));
         test__near(sum, 6, 0, file, line, "the next correct call works");
     }
     test__eq_int(dync_error(), DYNC_OK, file, line, "the next correct call works");
     dync_clear_error();
 }
-#define BAD_TEXT(expr, text, status, part)                  \
-    do {                                                    \
-        dync_clear_error();                                 \
-        dync_on_error(count_errors, NULL);                  \
-        handler_calls = 0;                                  \
-        (void)(expr);                                       \
+#define BAD_TEXT(expr, text, status, part)                        \
+    do {                                                          \
+        dync_clear_error();                                       \
+        dync_on_error(count_errors, NULL);                        \
+        handler_calls = 0;                                        \
+        (void)(expr);                                             \
         expect_error((status), (part), __FILE__, __LINE__, text); \
     } while (0)
 #define BAD_SAYING(expr, status, part) BAD_TEXT(expr, #expr, status, part)
@@ -79,7 +84,8 @@ TEST(null_tensors)
 TEST(null_passes_through)
 {
     BAD(dync_relu(dync_add(dync_matmul(ones(2, 3), ones(2, 3)), 1)), DYNC_ERR_SHAPE);
-    BAD(dync_item(dync_sum(dync_mul(dync_add(ones(2, 3), ones(3, 2)), 2), DYNC_ALL, false)), DYNC_ERR_SHAPE);
+    BAD(dync_item(dync_sum(dync_mul(dync_add(ones(2, 3), ones(3, 2)), 2), DYNC_ALL, false)),
+        DYNC_ERR_SHAPE);
 }
 
 TEST(shapes)
@@ -184,7 +190,11 @@ TEST(handles_after_their_scope)
     BAD(dync_retain(late), DYNC_ERR_VALUE);
 }
 
-static dync_tensor *same(dync_tensor *grad, void *user) { (void)user; return grad; }
+static dync_tensor *same(dync_tensor *grad, void *user)
+{
+    (void)user;
+    return grad;
+}
 
 TEST(autograd)
 {
@@ -206,7 +216,8 @@ static dync_tensor *fails(dync_tensor *x) { return dync_matmul(x, x); }
 
 TEST(compiling)
 {
-    BAD_SAYING(dync_call(dync_compile(id, .backend = "nonsense"), ones(2, 2)), DYNC_ERR_VALUE, "nonsense");
+    BAD_SAYING(dync_call(dync_compile(id, .backend = "nonsense"), ones(2, 2)), DYNC_ERR_VALUE,
+               "nonsense");
     BAD_SAYING(dync_lookup_backend("nonsense"), DYNC_ERR_VALUE, "inductor");
     BAD(dync_lookup_backend(NULL), DYNC_ERR_VALUE);
     BAD(dync_register_backend(NULL), DYNC_ERR_VALUE);
@@ -263,8 +274,12 @@ TEST(modules)
     dync_program_free(NULL);
 }
 
-static void short_quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
-/* An array whose size the compiler knows, shorter than what shape and dtype say. Without optimisation it knows none. */
+static void short_quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
+/* An array whose size the compiler knows, shorter than what shape and dtype say. Without
+ * optimisation it knows none. */
 TEST(arrays_that_are_too_short)
 {
 #if defined(__OPTIMIZE__) && defined(__GNUC__)
@@ -272,15 +287,21 @@ TEST(arrays_that_are_too_short)
     volatile int n = 5;
     float here[3] = {1, 2, 3};
     dync_on_error(short_quiet, NULL);
-    dync_tensor *made[] = {dync_from((float[]){1, 2}, dync_shape(3)), dync_from(four, dync_shape(n)), dync_from(four + 1, dync_shape(2, 2)),
-                           dync_from(four, dync_shape(4), .dtype = DYNC_F64), dync_wrap(here, dync_shape(4)), dync_constant(here, dync_shape(2, 2))};
+    dync_tensor *made[] = {dync_from((float[]){1, 2}, dync_shape(3)),
+                           dync_from(four, dync_shape(n)),
+                           dync_from(four + 1, dync_shape(2, 2)),
+                           dync_from(four, dync_shape(4), .dtype = DYNC_F64),
+                           dync_wrap(here, dync_shape(4)),
+                           dync_constant(here, dync_shape(2, 2))};
     for (int i = 0; i < 6; i++) EXPECT(made[i] == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
-    EXPECT_HAS_STR(dync_error_message(), "from: data: expected 12 bytes, 3 elements of float32, got an array of 8 bytes (");
+    EXPECT_HAS_STR(
+        dync_error_message(),
+        "from: data: expected 12 bytes, 3 elements of float32, got an array of 8 bytes (");
     dync_clear_error();
     dync_on_error(NULL, NULL);
     EXPECT(dync_from(four, dync_shape(2)) && dync_from(four + 1, dync_shape(3)));
-    float *unknown = malloc((size_t)n * sizeof *unknown);                /* nobody knows how much */
+    float *unknown = malloc((size_t)n * sizeof *unknown); /* nobody knows how much */
     for (int i = 0; unknown && i < n; i++) unknown[i] = 1;
     EXPECT(unknown && dync_from(unknown, dync_shape(n)) != NULL);
     free(unknown);

@@ -1,9 +1,13 @@
-// The public half from C++: every macro form, compiled as C++17 and as C++20, linked to the C implementation.
+// The public half from C++: every macro form, compiled as C++17 and as C++20, linked to the C
+// implementation.
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"
 
-static dync_tensor *twice_plus(dync_tensor *a, dync_tensor *b) { return dync_add(dync_mul(a, 2), b); }
+static dync_tensor *twice_plus(dync_tensor *a, dync_tensor *b)
+{
+    return dync_add(dync_mul(a, 2), b);
+}
 static dync_value general(const dync_value *args, int nargs, void *user)
 {
     (void)user;
@@ -83,8 +87,10 @@ TEST(compiled_functions)
 {
     dync_tensor *a = dync_ones(dync_shape(4)), *b = dync_full(dync_shape(4), 0.5);
     dync_compiled *f = dync_compile(twice_plus), *g = dync_compile(general);
-    for (int i = 0; i < 3; i++)
-        DYNC_SCOPE { EXPECT_NEAR(at(dync_call(f, a, b), 3), 2.5, 0); }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE
+        {
+            EXPECT_NEAR(at(dync_call(f, a, b), 3), 2.5, 0);
+        }
     EXPECT_NEAR(at(dync_call(g, a, 2), 0), 3, 0);
     dync_explain_output e = dync_explain(twice_plus, a, b);
     EXPECT_EQ_INT(e.graph_count, 1);
@@ -119,8 +125,8 @@ TEST(errors_and_scopes_left_early)
 {
     int calls = 0;
     dync_on_error(quiet, &calls);
-    for (int i = 0; i < 3; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 3; i++) DYNC_SCOPE
+        {
             dync_add(dync_ones(dync_shape(2)), dync_ones(dync_shape(3)));
             break;
         }

@@ -1,14 +1,17 @@
-/* Every public function with NULL, zero and nonsense arguments: none crashes, and the next correct call works. The calls are generated
- * from dync.h (tools/misuse.c), so that a new function is here without anybody's adding it. What each error says is test_bad_input.c's. */
+/* Every public function with NULL, zero and nonsense arguments: none crashes, and the next correct
+ * call works. The calls are generated from dync.h (tools/misuse.c), so that a new function is here
+ * without anybody's adding it. What each error says is test_bad_input.c's. */
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"
 
 enum { ROUNDS = 40, BUFFER = 64 << 20 };
-static dync_tensor *tensors[10], *stale;      /* of every kind: the round picks */
+static dync_tensor *tensors[10], *stale; /* of every kind: the round picks */
 
 /* Objects behind handles: live, freed, and a handle of another kind. */
-#define KINDS(X) X(compiled) X(module) X(graph) X(node) X(program) X(list) X(optim) X(cell) X(autograd_ctx) X(repro_reader)
+#define KINDS(X) \
+    X(compiled)  \
+    X(module) X(graph) X(node) X(program) X(list) X(optim) X(cell) X(autograd_ctx) X(repro_reader)
 #define X(kind) static dync_##kind *live_##kind, *dead_##kind;
 KINDS(X)
 #undef X
@@ -30,7 +33,8 @@ static dync_tensor *pick_tensor(int k, int i)
 }
 static int64_t pick_int(int k, int i)
 {
-    static const int64_t numbers[] = {0, 1, -1, 2, 7, -100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 3};
+    static const int64_t numbers[] = {0,         1,         -1,        2,         7, -100,
+                                      INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 3};
     return k == 0 ? 0 : numbers[pick(k, i, sizeof numbers / sizeof numbers[0])];
 }
 static double pick_double(int k, int i)
@@ -43,10 +47,15 @@ static const char *pick_text(int k, int i)
     static const char *const texts[] = {"", "mean", "no such thing", "%s%n", "a, b", NULL};
     return k == 0 ? NULL : texts[pick(k, i, sizeof texts / sizeof texts[0])];
 }
-static const char *pick_path(int k, int i) { return k == 0 ? NULL : pick(k, i, 2) ? "" : "no/such/folder/file"; }
+static const char *pick_path(int k, int i)
+{
+    return k == 0 ? NULL : pick(k, i, 2) ? "" : "no/such/folder/file";
+}
 static dync_dims pick_dims(int k, int i)
 {
-    const dync_dims all[] = {{0, {0}}, {-1, {0}}, {99, {1}}, {1, {-1}}, {2, {2, 3}}, {2, {0, 1}}, {2, {INT64_MAX, 2}}, {1, {INT64_MIN}}, {1, {5}}, {3, {-1, -1, 1}}};
+    const dync_dims all[] = {{0, {0}},    {-1, {0}},       {99, {1}},           {1, {-1}},
+                             {2, {2, 3}}, {2, {0, 1}},     {2, {INT64_MAX, 2}}, {1, {INT64_MIN}},
+                             {1, {5}},    {3, {-1, -1, 1}}};
     return all[k == 0 ? 0 : pick(k, i, sizeof all / sizeof all[0])];
 }
 static dync_value pick_value(int k, int i)
@@ -66,22 +75,29 @@ static dync_value pick_value(int k, int i)
     }
 }
 
-#define X(kind)                                                            \
-    static dync_##kind *pick_##kind(int k, int i)                          \
-    {                                                                      \
-        switch (k == 0 ? 3u : pick(k, i, 5)) {                             \
-        case 0: return dead_##kind;                                        \
-        case 1: return (dync_##kind *)(void *)tensors[0];                  \
-        case 2: return (dync_##kind *)(void *)(pick(k, i + 1, 2) ? (void *)live_module : (void *)live_list); \
-        case 3: return NULL;                                               \
-        default: return live_##kind;                                       \
-        }                                                                  \
-    }                                                                      \
-    static dync_##kind *given_##kind(int k)                                \
-    {                                                                      \
-        return k == 0 ? dead_##kind : k == 1 ? (dync_##kind *)(void *)tensors[0] : (dync_##kind *)other(live_##kind); \
+#define X(kind)                                                                    \
+    static dync_##kind *pick_##kind(int k, int i)                                  \
+    {                                                                              \
+        switch (k == 0 ? 3u : pick(k, i, 5)) {                                     \
+        case 0: return dead_##kind;                                                \
+        case 1: return (dync_##kind *)(void *)tensors[0];                          \
+        case 2:                                                                    \
+            return (dync_##kind *)(void *)(pick(k, i + 1, 2) ? (void *)live_module \
+                                                             : (void *)live_list); \
+        case 3: return NULL;                                                       \
+        default: return live_##kind;                                               \
+        }                                                                          \
+    }                                                                              \
+    static dync_##kind *given_##kind(int k)                                        \
+    {                                                                              \
+        return k == 0   ? dead_##kind                                              \
+               : k == 1 ? (dync_##kind *)(void *)tensors[0]                        \
+                        : (dync_##kind *)other(live_##kind);                       \
     }
-static void *other(const void *not_this) { return not_this == (void *)live_cell ? (void *)live_module : (void *)live_cell; }
+static void *other(const void *not_this)
+{
+    return not_this == (void *)live_cell ? (void *)live_module : (void *)live_cell;
+}
 KINDS(X)
 #undef X
 static dync_tensor *twice(dync_tensor *x) { return dync_add(x, x); }
@@ -107,7 +123,10 @@ static dync_callee given_callee(int k)
 
 #include "misuse.h"
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 /* A context and a reader are given to functions and end with them: the last ones seen are dead. */
 static dync_value keeps_context(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
@@ -118,19 +137,26 @@ static dync_value keeps_context(dync_autograd_ctx *ctx, const dync_value *args, 
 }
 static const dync_autograd_function function = {"keeps_context", keeps_context, keeps_context};
 static void keeps_reader(dync_repro_reader *reader) { dead_repro_reader = reader; }
-static dync_value nothing(const dync_value *args, int nargs, void *user) { (void)args, (void)nargs, (void)user; return DYNC_V(tensors[0]); }
+static dync_value nothing(const dync_value *args, int nargs, void *user)
+{
+    (void)args, (void)nargs, (void)user;
+    return DYNC_V(tensors[0]);
+}
 
 static int line_made;
 static void objects(void)
 {
     dync_list *lists[2] = {NULL, NULL};
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         lists[0] = dync_tuple(1, 2).as.l;
         dead_graph = dync_make_graph(twice, tensors[0]);
         dead_node = dync_graph_node(dead_graph, 0);
         (void)dync_apply(&function, tensors[8]);
         char program[] = "test", *argv[] = {program, NULL};
-        dync_run_repro(1, argv, (dync_repro){.mod = nothing, .load_args = keeps_reader, .load_args_version = 0});
+        dync_run_repro(
+            1, argv,
+            (dync_repro){.mod = nothing, .load_args = keeps_reader, .load_args_version = 0});
         dync_clear_error();
     }
     lists[1] = dync_tuple(tensors[0], 3).as.l;
@@ -154,15 +180,19 @@ static void objects(void)
     live_cell = dync_cell_new("n", DYNC_V(1));
     dead_cell = dync_cell_new("n", DYNC_V(1));
     dync_cell_free(dead_cell);
-    EXPECT(dead_list && live_list && dead_graph && live_graph && dead_node && live_node && dead_module && live_module && dead_compiled && live_compiled);
-    EXPECT(dead_program && live_program && dead_optim && live_optim && dead_cell && live_cell && dead_autograd_ctx && dead_repro_reader);
+    EXPECT(dead_list && live_list && dead_graph && live_graph && dead_node && live_node &&
+           dead_module && live_module && dead_compiled && live_compiled);
+    EXPECT(dead_program && live_program && dead_optim && live_optim && dead_cell && live_cell &&
+           dead_autograd_ctx && dead_repro_reader);
     EXPECT_OK(dync_error());
 }
 
-/* A buffer, so that a size of 2^31 is out of memory and not the machine's end; NULL: memory that the address sanitizer watches. */
+/* A buffer, so that a size of 2^31 is out of memory and not the machine's end; NULL: memory that
+ * the address sanitizer watches. */
 static void begin(void *buffer)
 {
-    EXPECT_OK(dync_init((dync_init_options){.memory = buffer, .memory_size = buffer ? BUFFER : 0, .threads = 1}));
+    EXPECT_OK(dync_init(
+        (dync_init_options){.memory = buffer, .memory_size = buffer ? BUFFER : 0, .threads = 1}));
     dync_on_error(quiet, NULL);
     DYNC_SCOPE { stale = dync_ones(dync_shape(2)); }
     tensors[0] = dync_ones(dync_shape(2, 3));
@@ -188,23 +218,36 @@ static void misuse(void (*call)(int))
         call(k);
         dync_clear_error();
     }
-    dync_shutdown();                          /* whatever modes, scopes and options they left */
-    DYNC_SCOPE { EXPECT_NEAR(dync_item(dync_sum(dync_add(dync_ones(dync_shape(3)), 1), DYNC_ALL, false)), 6, 0); }
+    dync_shutdown(); /* whatever modes, scopes and options they left */
+    DYNC_SCOPE
+    {
+        EXPECT_NEAR(dync_item(dync_sum(dync_add(dync_ones(dync_shape(3)), 1), DYNC_ALL, false)), 6,
+                    0);
+    }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_shutdown();
     free(buffer);
 }
 
-/* A handle of an object that was freed, of a tensor, of another object: an error that says so, and the library goes on. */
+/* A handle of an object that was freed, of a tensor, of another object: an error that says so, and
+ * the library goes on. */
 static void wrong_handle(void (*call)(int), const char *name, const char *kind)
 {
     begin(NULL);
     for (int k = 0; k < 3; k++) {
         call(k);
         EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
-        bool said = strstr(dync_error_message(), k == 0 ? "was freed already" : k == 1 ? "got a tensor" : "got a cell") ||
-                    (k == 2 && strcmp(kind, "cell") == 0 && strstr(dync_error_message(), "got a module"));
-        if (!EXPECT(said)) printf("  %s(%s): %s\n", name, k == 0 ? "freed" : k == 1 ? "a tensor" : "another object", dync_error_message());
+        bool said =
+            strstr(dync_error_message(), k == 0   ? "was freed already"
+                                         : k == 1 ? "got a tensor"
+                                                  : "got a cell") ||
+            (k == 2 && strcmp(kind, "cell") == 0 && strstr(dync_error_message(), "got a module"));
+        if (!EXPECT(said))
+            printf("  %s(%s): %s\n", name,
+                   k == 0   ? "freed"
+                   : k == 1 ? "a tensor"
+                            : "another object",
+                   dync_error_message());
         dync_clear_error();
     }
     dync_shutdown();
@@ -215,7 +258,8 @@ TEST(says_where_it_was_made)
     char made[400];
     begin(NULL);
     EXPECT(dync_call(dead_compiled, tensors[0]) == NULL);
-    snprintf(made, sizeof made, "the compiled function was freed already: it was made at %s:%d", __FILE__, line_made);
+    snprintf(made, sizeof made, "the compiled function was freed already: it was made at %s:%d",
+             __FILE__, line_made);
     EXPECT_HAS_STR(dync_error_message(), "dync_call: ");
     EXPECT_HAS_STR(dync_error_message(), made);
     dync_clear_error();
@@ -225,7 +269,8 @@ TEST(says_where_it_was_made)
     dync_clear_error();
     for (int k = 0; k < 3; k++) {
         EXPECT_EQ_INT(dync_len(dync_v_list(given_list(k))), -1);
-        EXPECT_HAS_STR(dync_error_message(), k == 0 ? "dync_len: the list was freed already" : "dync_len: expected a list, got a");
+        EXPECT_HAS_STR(dync_error_message(), k == 0 ? "dync_len: the list was freed already"
+                                                    : "dync_len: expected a list, got a");
         dync_clear_error();
     }
     EXPECT(dync_cat(dync_v_list(dead_list), 0) == NULL);
@@ -234,12 +279,12 @@ TEST(says_where_it_was_made)
     EXPECT(dync_call(live_compiled, dync_v_list(dead_list)) == NULL);
     EXPECT(dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
-    dync_graph_free(live_graph);                  /* the scope's, not the caller's */
+    dync_graph_free(live_graph); /* the scope's, not the caller's */
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     dync_clear_error();
     EXPECT(dync_graph_len(live_graph) > 0);
     dync_shutdown();
-    EXPECT(dync_call(live_compiled, NULL) == NULL);    /* handles from before are dead */
+    EXPECT(dync_call(live_compiled, NULL) == NULL); /* handles from before are dead */
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     dync_clear_error();
 }
@@ -263,9 +308,19 @@ TEST(compiled_from_what_is_gone)
     dync_clear_error();
 }
 
-#define X(name, kind) TEST(handle_##name) { now = (unsigned)__LINE__ + sizeof #name; wrong_handle(handle_##name, #name, #kind); }
+#define X(name, kind)                              \
+    TEST(handle_##name)                            \
+    {                                              \
+        now = (unsigned)__LINE__ + sizeof #name;   \
+        wrong_handle(handle_##name, #name, #kind); \
+    }
 HANDLE_ALL(X)
 #undef X
-#define X(name) TEST(name) { now = (unsigned)__LINE__ + sizeof #name; misuse(misuse_##name); }
+#define X(name)                                  \
+    TEST(name)                                   \
+    {                                            \
+        now = (unsigned)__LINE__ + sizeof #name; \
+        misuse(misuse_##name);                   \
+    }
 MISUSE_ALL(X)
 TEST_MAIN

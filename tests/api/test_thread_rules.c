@@ -1,5 +1,5 @@
-/* Every public function says its thread rule in the comment above it: `thread any` or `thread not while running`. A section whose comment
- * says what holds for all of it says it for each. */
+/* Every public function says its thread rule in the comment above it: `thread any` or `thread not
+ * while running`. A section whose comment says what holds for all of it says it for each. */
 #include "dync.h"
 #include "test.h"
 
@@ -11,8 +11,10 @@ static char *whole(const char *path)
     long n = ftell(f);
     rewind(f);
     char *text = malloc((size_t)n + 1);
-    if (text && fread(text, 1, (size_t)n, f) == (size_t)n) text[n] = 0;
-    else free(text), text = NULL;
+    if (text && fread(text, 1, (size_t)n, f) == (size_t)n)
+        text[n] = 0;
+    else
+        free(text), text = NULL;
     fclose(f);
     return text;
 }
@@ -61,10 +63,24 @@ TEST(every_function_says_its_rule)
 
 TEST(the_check_finds_what_is_missing)
 {
-    EXPECT_EQ_INT(without("/* dync_a: x.\n *   errors  none */\nDYNC_API int dync_a(void);\n", false), 1);
-    EXPECT_EQ_INT(without("/* dync_a: x.\n *   thread  any */\nDYNC_API int dync_a(void);\nDYNC_API int dync_b(void);\n", false), 0);
-    EXPECT_EQ_INT(without("/* ---- all\n *   thread  not while running */\n/* dync_a: x. */\nDYNC_API int dync_a(void);\n", false), 0);
-    EXPECT_EQ_INT(without("/* ---- all\n *   thread  any */\n/* ---- others */\nDYNC_API int dync_a(void);\n", false), 1);
-    EXPECT_EQ_INT(without("/* dync_a: x.\n *   thread  sometimes */\nDYNC_API int dync_a(void);\n", false), 1);
+    EXPECT_EQ_INT(
+        without("/* dync_a: x.\n *   errors  none */\nDYNC_API int dync_a(void);\n", false), 1);
+    EXPECT_EQ_INT(
+        without(
+            "/* dync_a: x.\n *   thread  any */\nDYNC_API int dync_a(void);\nDYNC_API int dync_b(void);\n",
+            false),
+        0);
+    EXPECT_EQ_INT(
+        without(
+            "/* ---- all\n *   thread  not while running */\n/* dync_a: x. */\nDYNC_API int dync_a(void);\n",
+            false),
+        0);
+    EXPECT_EQ_INT(
+        without("/* ---- all\n *   thread  any */\n/* ---- others */\nDYNC_API int dync_a(void);\n",
+                false),
+        1);
+    EXPECT_EQ_INT(
+        without("/* dync_a: x.\n *   thread  sometimes */\nDYNC_API int dync_a(void);\n", false),
+        1);
 }
 TEST_MAIN

@@ -1,12 +1,19 @@
-/* The tape: what backward computes and refuses. Expected values are by hand; messages are PyTorch's. */
+/* The tape: what backward computes and refuses. Expected values are by hand; messages are
+ * PyTorch's. */
 #include "dync.h"
 #include "test.h"
 #include "tol.h"
 
-static dync_tensor *leaf(int n, const float *x) { return dync_from(x, dync_shape(n), .requires_grad = true); }
-#define LEAF(...) leaf((int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
-#define EXPECT_VALUES(t, ...) \
-    EXPECT_NEAR_F32(values(t), ((float[]){__VA_ARGS__}), (int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), TOL_F32_CHAIN, TOL_ABS_F32)
+static dync_tensor *leaf(int n, const float *x)
+{
+    return dync_from(x, dync_shape(n), .requires_grad = true);
+}
+#define LEAF(...) \
+    leaf((int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
+#define EXPECT_VALUES(t, ...)                                                             \
+    EXPECT_NEAR_F32(values(t), ((float[]){__VA_ARGS__}),                                  \
+                    (int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), TOL_F32_CHAIN, \
+                    TOL_ABS_F32)
 static dync_tensor *total(dync_tensor *t) { return dync_sum(t, DYNC_ALL, false); }
 
 /* Row-major values of a small f32 tensor; NULL (and so a failure) where there is none. */
@@ -30,7 +37,10 @@ static void expect_error(dync_status status, const char *text)
     dync_clear_error();
 }
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 #define QUIET dync_on_error(quiet, NULL)
 
 /* ---- first order ----------------------------------------------------------------------------- */
@@ -51,7 +61,7 @@ TEST(gradients_accumulate_until_cleared)
     dync_tensor *held = dync_grad(x);
     EXPECT_OK(dync_backward(total(dync_mul(x, 4))));
     EXPECT_VALUES(dync_grad(x), 7, 7);
-    EXPECT_EQ_PTR(dync_grad(x), held);                 /* added in place */
+    EXPECT_EQ_PTR(dync_grad(x), held); /* added in place */
     dync_set_grad(x, NULL);
     EXPECT(dync_grad(x) == NULL);
     EXPECT_STATUS(dync_error(), DYNC_OK);
@@ -63,14 +73,15 @@ TEST(gradients_accumulate_until_cleared)
 TEST(one_tensor_used_often)
 {
     dync_tensor *x = LEAF(2), *y = dync_mul(x, x), *z = dync_add(dync_mul(y, y), dync_mul(y, x));
-    EXPECT_OK(dync_backward(z));                       /* x^4 + x^3 */
+    EXPECT_OK(dync_backward(z)); /* x^4 + x^3 */
     EXPECT_VALUES(dync_grad(x), 44);
     dync_shutdown();
 }
 
 TEST(broadcasting_sums)
 {
-    dync_tensor *x = dync_ones(dync_shape(2, 3), .requires_grad = true), *b = LEAF(1, 2, 3), *s = dync_full(DYNC_SCALAR, 2.0, .requires_grad = true);
+    dync_tensor *x = dync_ones(dync_shape(2, 3), .requires_grad = true), *b = LEAF(1, 2, 3),
+                *s = dync_full(DYNC_SCALAR, 2.0, .requires_grad = true);
     EXPECT_OK(dync_backward(total(dync_mul(dync_mul(x, b), s))));
     EXPECT_VALUES(dync_grad(x), 2, 4, 6, 2, 4, 6);
     EXPECT_VALUES(dync_grad(b), 4, 4, 4);
@@ -80,7 +91,8 @@ TEST(broadcasting_sums)
 
 TEST(dtypes_cast_back)
 {
-    dync_tensor *x = LEAF(1, 2), *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true);
+    dync_tensor *x = LEAF(1, 2),
+                *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true);
     dync_tensor *y = dync_mul(x, d);
     EXPECT_EQ_INT(dync_type(y), DYNC_F64);
     EXPECT_OK(dync_backward(total(y)));
@@ -95,18 +107,22 @@ TEST(dtypes_cast_back)
 TEST(backward_with_a_gradient)
 {
     dync_tensor *x = LEAF(1, 2, 3);
-    EXPECT_OK(dync_backward_with(dync_mul(x, x), dync_from(((float[]){1, 10, 100}), dync_shape(3))));
+    EXPECT_OK(
+        dync_backward_with(dync_mul(x, x), dync_from(((float[]){1, 10, 100}), dync_shape(3))));
     EXPECT_VALUES(dync_grad(x), 2, 40, 600);
     QUIET;
     EXPECT_STATUS(dync_backward_with(dync_mul(x, x), dync_ones(dync_shape(2))), DYNC_ERR_SHAPE);
-    expect_error(DYNC_ERR_SHAPE, "Mismatch in shape: grad_output[0] has a shape of [2] and output[0] has a shape of [3]");
+    expect_error(
+        DYNC_ERR_SHAPE,
+        "Mismatch in shape: grad_output[0] has a shape of [2] and output[0] has a shape of [3]");
     dync_shutdown();
 }
 
 TEST(several_outputs)
 {
     dync_tensor *x = LEAF(2, 3), *a = total(dync_mul(x, 2)), *b = dync_mul(x, x);
-    EXPECT_OK(dync_backward_opt(dync_tuple(a, b), dync_tuple(DYNC_NONE, dync_ones(dync_shape(2))), (dync_grad_options){0}));
+    EXPECT_OK(dync_backward_opt(dync_tuple(a, b), dync_tuple(DYNC_NONE, dync_ones(dync_shape(2))),
+                                (dync_grad_options){0}));
     EXPECT_VALUES(dync_grad(x), 6, 8);
     dync_shutdown();
 }
@@ -136,7 +152,7 @@ TEST(a_gradient_lies_as_its_leaf_does)
     EXPECT_VALUES(dync_grad(x), 1, 1, 1, 1, 1, 1);
     EXPECT_EQ_INT(dync_stride(dync_grad(x), 0), 3);
     dync_set_grad(x, NULL);
-    EXPECT_OK(dync_backward(total(x)));                /* an expanded scalar is copied out */
+    EXPECT_OK(dync_backward(total(x))); /* an expanded scalar is copied out */
     EXPECT_EQ_INT(dync_stride(dync_grad(x), 1), 1);
     dync_shutdown();
 }
@@ -150,16 +166,21 @@ TEST(errors_of_backward)
     EXPECT_STATUS(dync_backward(dync_mul(x, 2)), DYNC_ERR_AUTOGRAD);
     expect_error(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs");
     EXPECT_STATUS(dync_backward(dync_ones(dync_shape(1))), DYNC_ERR_AUTOGRAD);
-    expect_error(DYNC_ERR_AUTOGRAD, "element 0 of tensors does not require grad and does not have a grad_fn");
+    expect_error(DYNC_ERR_AUTOGRAD,
+                 "element 0 of tensors does not require grad and does not have a grad_fn");
     EXPECT_STATUS(dync_backward(NULL), DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "");
     EXPECT_STATUS(dync_backward_with(total(x), NULL), DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "");
-    EXPECT_STATUS(dync_backward_opt(dync_v_int(3), DYNC_NONE, (dync_grad_options){0}), DYNC_ERR_VALUE);
+    EXPECT_STATUS(dync_backward_opt(dync_v_int(3), DYNC_NONE, (dync_grad_options){0}),
+                  DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "expected a tensor or a list of tensors");
-    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x), 3), DYNC_NONE, (dync_grad_options){0}), DYNC_ERR_VALUE);
+    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x), 3), DYNC_NONE, (dync_grad_options){0}),
+                  DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "element 1 is not a tensor");
-    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x)), dync_tuple(DYNC_NONE, DYNC_NONE), (dync_grad_options){0}), DYNC_ERR_VALUE);
+    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x)), dync_tuple(DYNC_NONE, DYNC_NONE),
+                                    (dync_grad_options){0}),
+                  DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "expected 1, got 2");
     EXPECT(dync_grad(x) == NULL);
     dync_shutdown();
@@ -172,12 +193,13 @@ TEST(a_second_backward)
     EXPECT_OK(dync_backward(y));
     EXPECT_STATUS(dync_backward(y), DYNC_ERR_AUTOGRAD);
     expect_error(DYNC_ERR_AUTOGRAD, "Trying to backward through the graph a second time");
-    dync_tensor *z = dync_mul(x, 2);                   /* nothing saved: nothing was lost */
+    dync_tensor *z = dync_mul(x, 2); /* nothing saved: nothing was lost */
     EXPECT_OK(dync_backward(z));
     EXPECT_OK(dync_backward(z));
     dync_set_grad(x, NULL);
     y = dync_mul(x, x);
-    EXPECT_OK(dync_backward_opt(dync_v_tensor(y), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+    EXPECT_OK(
+        dync_backward_opt(dync_v_tensor(y), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
     EXPECT_OK(dync_backward(y));
     EXPECT_VALUES(dync_grad(x), 12);
     dync_shutdown();
@@ -189,7 +211,9 @@ TEST(a_saved_tensor_was_written)
     dync_tensor *x = LEAF(3, 4), *a = dync_mul(x, 2), *y = dync_mul(a, a);
     dync_add_(a, 1);
     EXPECT_STATUS(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
-    expect_error(DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been modified by an inplace operation: ");
+    expect_error(
+        DYNC_ERR_AUTOGRAD,
+        "one of the variables needed for gradient computation has been modified by an inplace operation: ");
     dync_tensor *w = LEAF(1, 1), *data = dync_ones(dync_shape(2)), *z = dync_mul(w, data);
     DYNC_NO_GRAD { dync_mul_(data, 5); }
     EXPECT_STATUS(dync_backward(total(z)), DYNC_ERR_AUTOGRAD);
@@ -206,13 +230,20 @@ TEST(leaf_written)
     QUIET;
     dync_tensor *x = LEAF(1, 2), *v = dync_select(x, 0, 0);
     EXPECT(dync_add_(x, 1) == NULL);
-    expect_error(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
+    expect_error(DYNC_ERR_AUTOGRAD,
+                 "a leaf Variable that requires grad is being used in an in-place operation.");
     EXPECT(dync_mul_(v, 2) == NULL);
-    expect_error(DYNC_ERR_AUTOGRAD, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    expect_error(
+        DYNC_ERR_AUTOGRAD,
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     EXPECT(dync_set_(x, dync_ones(dync_shape(2))) == NULL);
     expect_error(DYNC_ERR_AUTOGRAD, "is being used in an in-place operation");
     EXPECT_VALUES(x, 1, 2);
-    DYNC_NO_GRAD { dync_add_(x, 1); dync_mul_(dync_select(x, 0, 1), 10); }
+    DYNC_NO_GRAD
+    {
+        dync_add_(x, 1);
+        dync_mul_(dync_select(x, 0, 1), 10);
+    }
     EXPECT_STATUS(dync_error(), DYNC_OK);
     EXPECT_VALUES(x, 2, 30);
     EXPECT(dync_is_leaf(x) && dync_requires_grad(x));
@@ -222,7 +253,8 @@ TEST(leaf_written)
 TEST(requires_grad_switch)
 {
     QUIET;
-    dync_tensor *x = dync_ones(dync_shape(2)), *y, *i = dync_zeros(dync_shape(2), .dtype = DYNC_I64);
+    dync_tensor *x = dync_ones(dync_shape(2)), *y,
+                *i = dync_zeros(dync_shape(2), .dtype = DYNC_I64);
     EXPECT(!dync_requires_grad(x) && dync_is_leaf(x));
     EXPECT_EQ_PTR(dync_requires_grad_(x, true), x);
     EXPECT(dync_requires_grad(x) && dync_is_leaf(x) && !dync_has_grad_fn(x));
@@ -265,14 +297,17 @@ TEST(no_grad_records_nothing)
 {
     dync_tensor *x = LEAF(1, 2), *y = NULL;
     EXPECT(dync_is_grad_enabled());
-    DYNC_NO_GRAD {
+    DYNC_NO_GRAD
+    {
         EXPECT(!dync_is_grad_enabled());
         y = dync_mul(x, 2);
     }
     EXPECT(dync_is_grad_enabled());
     EXPECT(!dync_requires_grad(y) && dync_is_leaf(y));
-    for (int i = 0; i < 3; i++)
-        DYNC_NO_GRAD { if (i == 1) break; }
+    for (int i = 0; i < 3; i++) DYNC_NO_GRAD
+        {
+            if (i == 1) break;
+        }
     EXPECT(dync_is_grad_enabled());
     dync_set_grad_enabled(false);
     EXPECT(!dync_requires_grad(dync_mul(x, 2)));
@@ -287,7 +322,7 @@ TEST(detach_shares_memory)
     dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 1), *d = dync_detach(y);
     dync_add_(d, 1);
     EXPECT_VALUES(y, 2, 3);
-    EXPECT_OK(dync_backward(total(dync_mul(y, d))));   /* d is a constant */
+    EXPECT_OK(dync_backward(total(dync_mul(y, d)))); /* d is a constant */
     EXPECT_VALUES(dync_grad(x), 2, 3);
     EXPECT(dync_detach(NULL) == NULL);
     dync_clear_error();
@@ -299,7 +334,7 @@ TEST(detach_shares_memory)
 TEST(in_place_on_a_value)
 {
     dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
-    dync_mul_(y, y);                                   /* 9 x^2 */
+    dync_mul_(y, y); /* 9 x^2 */
     dync_add_(y, x);
     dync_exp_(dync_mul_(y, 0.125));
     EXPECT_OK(dync_backward(total(y)));
@@ -322,7 +357,9 @@ TEST(in_place_on_a_plain_tensor_starts_a_history)
 
 TEST(in_place_keeps_the_dtype)
 {
-    dync_tensor *x = LEAF(1, 2), *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true), *y = dync_cos(x);
+    dync_tensor *x = LEAF(1, 2),
+                *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true),
+                *y = dync_cos(x);
     dync_add_(y, dync_mul(d, 2));
     EXPECT_EQ_INT(dync_type(y), DYNC_F32);
     EXPECT_OK(dync_backward(total(y)));
@@ -358,8 +395,9 @@ TEST(in_place_on_a_view_reaches_the_base)
 
 TEST(a_view_sees_what_another_view_wrote)
 {
-    dync_tensor *x = LEAF(1, 2), *w = LEAF(5, 7), *y = dync_mul(x, 1), *a = dync_view(y, dync_shape(2, 1)), *b = dync_select(y, 0, 0);
-    dync_mul_(b, dync_select(w, 0, 0));                /* y = [5, 2] */
+    dync_tensor *x = LEAF(1, 2), *w = LEAF(5, 7), *y = dync_mul(x, 1),
+                *a = dync_view(y, dync_shape(2, 1)), *b = dync_select(y, 0, 0);
+    dync_mul_(b, dync_select(w, 0, 0)); /* y = [5, 2] */
     EXPECT_OK(dync_backward(total(dync_mul(a, a))));
     EXPECT_VALUES(dync_grad(x), 50, 4);
     EXPECT_VALUES(dync_grad(w), 10, 0);
@@ -368,7 +406,8 @@ TEST(a_view_sees_what_another_view_wrote)
 
 TEST(writing_into_a_view_of_a_plain_base)
 {
-    dync_tensor *x = LEAF(1, 2), *base = dync_zeros(dync_shape(2, 2)), *row0 = dync_select(base, 0, 0), *row1 = dync_select(base, 0, 1);
+    dync_tensor *x = LEAF(1, 2), *base = dync_zeros(dync_shape(2, 2)),
+                *row0 = dync_select(base, 0, 0), *row1 = dync_select(base, 0, 1);
     EXPECT(!dync_requires_grad(base));
     dync_copy_(row1, x);
     EXPECT(dync_requires_grad(base) && dync_requires_grad(row1) && dync_requires_grad(row0));
@@ -381,8 +420,9 @@ TEST(writing_into_a_view_of_a_plain_base)
 
 TEST(writing_into_a_transposed_base)
 {
-    dync_tensor *x = dync_from(((float[]){1, 2, 3, 4, 5, 6}), dync_shape(2, 3), .requires_grad = true);
-    dync_tensor *y = dync_mul(dync_t(x), 1);           /* dense, column by column */
+    dync_tensor *x =
+        dync_from(((float[]){1, 2, 3, 4, 5, 6}), dync_shape(2, 3), .requires_grad = true);
+    dync_tensor *y = dync_mul(dync_t(x), 1); /* dense, column by column */
     dync_mul_(dync_select(y, 0, 1), 10);
     EXPECT_OK(dync_backward(total(dync_mul(y, y))));
     EXPECT_VALUES(dync_grad(x), 2, 400, 6, 8, 1000, 12);
@@ -396,15 +436,18 @@ TEST(views_and_no_grad)
     DYNC_NO_GRAD { v = dync_select(y, 0, 0); }
     EXPECT(!dync_requires_grad(v));
     EXPECT(dync_mul_(v, dync_select(w, 0, 0)) == NULL);
-    expect_error(DYNC_ERR_AUTOGRAD, "A view was created in no_grad mode and is being modified inplace with grad mode enabled");
+    expect_error(
+        DYNC_ERR_AUTOGRAD,
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled");
     DYNC_NO_GRAD { dync_mul_(v, 3); }
     EXPECT_VALUES(y, 3, 2);
     dync_shutdown();
 }
 
-TEST(expanded_base)                                    /* */
+TEST(expanded_base) /* */
 {
-    dync_tensor *x = dync_from(((float[]){0, 1, 2, 3, 4, 5}), dync_shape(6)), *z = LEAF(0, 1, 2, 3, 4, 5), *y = dync_expand(x, dync_shape(3, 6));
+    dync_tensor *x = dync_from(((float[]){0, 1, 2, 3, 4, 5}), dync_shape(6)),
+                *z = LEAF(0, 1, 2, 3, 4, 5), *y = dync_expand(x, dync_shape(3, 6));
     dync_mul_(dync_select(dync_select(y, 0, 1), 0, 1), 5);
     EXPECT_OK(dync_backward(total(dync_mul(y, z))));
     EXPECT_VALUES(x, 0, 5, 2, 3, 4, 5);
@@ -427,7 +470,8 @@ TEST(grad_of_saved_output_written)
     dync_tensor *x = LEAF(0.5f), *y = dync_tanh(x);
     dync_add_(y, 1);
     EXPECT_STATUS(dync_backward(y), DYNC_ERR_AUTOGRAD);
-    expect_error(DYNC_ERR_AUTOGRAD, "which is output 0 of TanhBackward0, is at version 1; expected version 0 instead");
+    expect_error(DYNC_ERR_AUTOGRAD,
+                 "which is output 0 of TanhBackward0, is at version 1; expected version 0 instead");
     dync_shutdown();
 }
 
@@ -436,33 +480,43 @@ TEST(grad_of_saved_output_written)
 TEST(gradients_of_chosen_inputs)
 {
     QUIET;
-    dync_tensor *x = LEAF(2), *w = LEAF(3), *unused = LEAF(1), *mid = dync_mul(x, w), *y = dync_mul(mid, mid);
-    dync_value g = dync_gradients(dync_v_tensor(y), dync_tuple(x, mid), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    dync_tensor *x = LEAF(2), *w = LEAF(3), *unused = LEAF(1), *mid = dync_mul(x, w),
+                *y = dync_mul(mid, mid);
+    dync_value g = dync_gradients(dync_v_tensor(y), dync_tuple(x, mid), DYNC_NONE,
+                                  (dync_grad_options){.retain_graph = true});
     EXPECT_STATUS(dync_error(), DYNC_OK);
     EXPECT_EQ_STR(dync_error_message(), "");
     EXPECT_EQ_INT(dync_len(g), 2);
     EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 36);
     EXPECT_VALUES(dync_as_tensor(dync_at(g, 1)), 12);
     EXPECT(dync_grad(x) == NULL && dync_grad(w) == NULL);
-    g = dync_gradients(dync_v_tensor(y), dync_tuple(w, unused), DYNC_NONE, (dync_grad_options){.retain_graph = true, .allow_unused = true});
+    g = dync_gradients(dync_v_tensor(y), dync_tuple(w, unused), DYNC_NONE,
+                       (dync_grad_options){.retain_graph = true, .allow_unused = true});
     EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 24);
     EXPECT_EQ_INT(dync_at(g, 1).kind, DYNC_KIND_NONE);
-    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(unused), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(unused), DYNC_NONE,
+                       (dync_grad_options){.retain_graph = true});
     EXPECT_EQ_INT(g.kind, DYNC_KIND_NONE);
-    expect_error(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors appears to not have been used in the graph");
-    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(dync_ones(dync_shape(1))), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    expect_error(DYNC_ERR_AUTOGRAD,
+                 "One of the differentiated Tensors appears to not have been used in the graph");
+    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(dync_ones(dync_shape(1))), DYNC_NONE,
+                       (dync_grad_options){.retain_graph = true});
     expect_error(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors does not require grad");
     g = dync_gradients(dync_v_tensor(y), dync_v_tensor(y), DYNC_NONE, (dync_grad_options){0});
     EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 1);
     dync_shutdown();
 }
 
-/* PyTorch 2.15's numbers: a bound that is a number takes the gradient of what meets it, one that is a tensor half of it. */
+/* PyTorch 2.15's numbers: a bound that is a number takes the gradient of what meets it, one that is
+ * a tensor half of it. */
 TEST(clamp_at_its_bounds)
 {
-    float at[] = {0, 1, 0.5f, -1, 2, 0.3f}, low[] = {0, 0, 0, 0, 0, 0.5f}, high[] = {1, 1, 1, 1, 1, 0.2f};
-    DYNC_SCOPE {
-        dync_tensor *x = dync_from(at, dync_shape(6), .requires_grad = true), *a = dync_from(low, dync_shape(6), .requires_grad = true),
+    float at[] = {0, 1, 0.5f, -1, 2, 0.3f}, low[] = {0, 0, 0, 0, 0, 0.5f},
+          high[] = {1, 1, 1, 1, 1, 0.2f};
+    DYNC_SCOPE
+    {
+        dync_tensor *x = dync_from(at, dync_shape(6), .requires_grad = true),
+                    *a = dync_from(low, dync_shape(6), .requires_grad = true),
                     *b = dync_from(high, dync_shape(6), .requires_grad = true);
         dync_backward(dync_sum(dync_clamp(x, 0.0, 1.0), DYNC_ALL, false));
         EXPECT_VALUES(dync_grad(x), 0, 0, 1, 0, 0, 1);
@@ -487,15 +541,22 @@ TEST(clamp_at_its_bounds)
 TEST(double_backward)
 {
     dync_tensor *x = LEAF(2), *y = dync_mul(dync_mul(x, x), x);
-    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *g =
+        dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true}),
+                               0));
     EXPECT_VALUES(g, 12);
     EXPECT(dync_requires_grad(g));
-    dync_tensor *h = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(g), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *h =
+        dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(g), dync_v_tensor(x), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true}),
+                               0));
     EXPECT_VALUES(h, 12);
     EXPECT_OK(dync_backward(h));
     EXPECT_VALUES(dync_grad(x), 6);
     dync_set_grad(x, NULL);
-    EXPECT_OK(dync_backward_opt(dync_v_tensor(dync_exp(dync_sin(x))), DYNC_NONE, (dync_grad_options){.create_graph = true}));
+    EXPECT_OK(dync_backward_opt(dync_v_tensor(dync_exp(dync_sin(x))), DYNC_NONE,
+                                (dync_grad_options){.create_graph = true}));
     EXPECT(dync_requires_grad(dync_grad(x)));
     /* the gradient's history holds x, which held the gradient */
     dync_set_grad(x, NULL);
@@ -505,11 +566,15 @@ TEST(double_backward)
 /* The gradient of sum(w * gradient of sum(fn(x))), w = 1, 2, ... */
 static dync_tensor *second_gradient(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
 {
-    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(fn(x), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE,
-                                                           (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *g = dync_as_tensor(
+        dync_at(dync_gradients(dync_v_tensor(dync_sum(fn(x), DYNC_ALL, false)), dync_v_tensor(x),
+                               DYNC_NONE, (dync_grad_options){.create_graph = true}),
+                0));
     dync_tensor *w = dync_view_as(dync_arange(1, (double)dync_numel(x) + 1, 1), x);
-    return dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(dync_mul(g, w), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE,
-                                                 (dync_grad_options){0}), 0));
+    return dync_as_tensor(
+        dync_at(dync_gradients(dync_v_tensor(dync_sum(dync_mul(g, w), DYNC_ALL, false)),
+                               dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0}),
+                0));
 }
 static dync_tensor *prod_all(dync_tensor *x) { return dync_prod(x, DYNC_ALL, false); }
 static dync_tensor *prod_rows(dync_tensor *x) { return dync_prod(x, dync_shape(-1), true); }
@@ -520,7 +585,8 @@ TEST(second_gradient_of_a_product_with_zeros)
     EXPECT_VALUES(second_gradient(prod_all, LEAF(0, 2, 0, 3)), 18, 0, 6, 0);
     EXPECT_VALUES(second_gradient(prod_all, LEAF(1, 2, 3)), 12, 6, 4);
     EXPECT_VALUES(second_gradient(prod_all, LEAF(0, 0, 0)), 0, 0, 0);
-    dync_tensor *x = dync_from(((float[]){0, 2, 0, 5, 0, 7}), dync_shape(2, 3), .requires_grad = true);
+    dync_tensor *x =
+        dync_from(((float[]){0, 2, 0, 5, 0, 7}), dync_shape(2, 3), .requires_grad = true);
     EXPECT_VALUES(second_gradient(prod_rows, x), 6, 0, 2, 35, 58, 25);
     EXPECT_VALUES(second_gradient(prod_all, x), 0, 0, 0, 0, 0, 0);
     x = dync_from(((float[]){0, 2, 1, 5, 0, 7}), dync_shape(2, 3), .requires_grad = true);
@@ -531,26 +597,37 @@ TEST(second_gradient_of_a_product_with_zeros)
 TEST(second_gradients_of_remainders_by_zero)
 {
     for (int k = 0; k < 2; k++) {
-        dync_tensor *x = LEAF(1, 5), *y = LEAF(0, 2), *r = k ? dync_remainder(x, y) : dync_fmod(x, y);
-        dync_value both = dync_tuple(x, y), g = dync_gradients(DYNC_V(total(r)), both, DYNC_NONE, (dync_grad_options){.create_graph = true});
+        dync_tensor *x = LEAF(1, 5), *y = LEAF(0, 2),
+                    *r = k ? dync_remainder(x, y) : dync_fmod(x, y);
+        dync_value both = dync_tuple(x, y),
+                   g = dync_gradients(DYNC_V(total(r)), both, DYNC_NONE,
+                                      (dync_grad_options){.create_graph = true});
         EXPECT_VALUES(dync_as_tensor(dync_at(g, 1)), -(float)INFINITY, -2);
         dync_tensor *scaled = dync_mul(dync_as_tensor(dync_at(g, 1)), dync_mul(y, 1));
-        dync_value h = dync_gradients(DYNC_V(total(scaled)), both, DYNC_NONE, (dync_grad_options){.allow_unused = true});
+        dync_value h = dync_gradients(DYNC_V(total(scaled)), both, DYNC_NONE,
+                                      (dync_grad_options){.allow_unused = true});
         EXPECT_EQ_INT(dync_at(h, 0).kind, DYNC_KIND_NONE);
         EXPECT_VALUES(dync_as_tensor(dync_at(h, 1)), -(float)INFINITY, -2);
     }
 }
 
-/* y = 3 x; y[0] = exp(y[0]); loss = sum(y * y): second derivatives by hand. The written part's saved result runs within its base's node. */
+/* y = 3 x; y[0] = exp(y[0]); loss = sum(y * y): second derivatives by hand. The written part's
+ * saved result runs within its base's node. */
 TEST(double_backward_through_a_written_view)
 {
     dync_tensor *x = LEAF(0.5f, 2), *y = dync_mul(x, 3);
     dync_exp_(dync_select(y, 0, 0));
     dync_tensor *loss = dync_sum(dync_mul(y, y), DYNC_ALL, false);
-    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(loss), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *g =
+        dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(loss), dync_v_tensor(x), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true}),
+                               0));
     EXPECT_NEAR(dync_item(dync_select(g, 0, 0)), 6 * exp(3), 1e-3);
     EXPECT_NEAR(dync_item(dync_select(g, 0, 1)), 36, 1e-4);
-    dync_tensor *h = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(g, DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0}), 0));
+    dync_tensor *h =
+        dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(g, DYNC_ALL, false)),
+                                              dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0}),
+                               0));
     EXPECT_NEAR(dync_item(dync_select(h, 0, 0)), 36 * exp(3), 1e-2);
     EXPECT_NEAR(dync_item(dync_select(h, 0, 1)), 18, 1e-4);
     EXPECT_OK(dync_error());
@@ -560,7 +637,8 @@ TEST(double_backward_through_a_written_view)
 TEST(a_10_values)
 {
     dync_tensor *x = dync_full(DYNC_SCALAR, 1.0, .requires_grad = true), *y = dync_exp(dync_sin(x));
-    dync_value g = dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true});
+    dync_value g = dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE,
+                                  (dync_grad_options){.create_graph = true});
     EXPECT_NEAR(dync_item(y), 2.3197768, 1e-6);
     EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(g, 0))), 1.2533808, 1e-6);
     dync_shutdown();
@@ -569,9 +647,23 @@ TEST(a_10_values)
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
 static int calls;
-static dync_tensor *square(dync_tensor *g, void *user) { calls++; (void)user; return dync_mul(g, g); }
-static dync_tensor *look(dync_tensor *g, void *user) { calls++; if (user) *(double *)user = g ? dync_item(total(g)) : -1; return NULL; }
-static dync_tensor *wrong(dync_tensor *g, void *user) { (void)g, (void)user; return dync_ones(dync_shape(7)); }
+static dync_tensor *square(dync_tensor *g, void *user)
+{
+    calls++;
+    (void)user;
+    return dync_mul(g, g);
+}
+static dync_tensor *look(dync_tensor *g, void *user)
+{
+    calls++;
+    if (user) *(double *)user = g ? dync_item(total(g)) : -1;
+    return NULL;
+}
+static dync_tensor *wrong(dync_tensor *g, void *user)
+{
+    (void)g, (void)user;
+    return dync_ones(dync_shape(7));
+}
 
 TEST(tensor_hooks)
 {
@@ -591,18 +683,19 @@ TEST(tensor_hooks)
     int first = dync_register_hook(m, square, NULL), second = dync_register_hook(m, look, &seen);
     EXPECT_OK(dync_backward_with(m, dync_full(dync_shape(2), 3.0)));
     EXPECT_EQ_INT(calls, 2);
-    EXPECT_NEAR(seen, 18, TOL_EXACT);                  /* in the order of registration */
+    EXPECT_NEAR(seen, 18, TOL_EXACT); /* in the order of registration */
     EXPECT_VALUES(dync_grad(x), 27, 27);
     EXPECT(second > first);
     m = dync_mul(x, 3);
     id = dync_register_hook(m, square, NULL);
-    dync_add_(m, 1);                                   /* the hook stays with the value before */
+    dync_add_(m, 1); /* the hook stays with the value before */
     dync_remove_hook(m, id);
     calls = 0;
     EXPECT_OK(dync_backward(total(m)));
     EXPECT_EQ_INT(calls, 0);
     EXPECT_EQ_INT(dync_register_hook(dync_ones(dync_shape(1)), square, NULL), -1);
-    expect_error(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+    expect_error(DYNC_ERR_AUTOGRAD,
+                 "cannot register a hook on a tensor that doesn't require gradient");
     EXPECT_EQ_INT(dync_register_hook(x, NULL, NULL), -1);
     expect_error(DYNC_ERR_VALUE, "the hook is NULL");
     EXPECT_EQ_INT(dync_register_hook(NULL, square, NULL), -1);
@@ -613,7 +706,7 @@ TEST(tensor_hooks)
     dync_shutdown();
 }
 
-TEST(node_hooks_pair)                                  /* */
+TEST(node_hooks_pair) /* */
 {
     QUIET;
     dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
@@ -621,7 +714,8 @@ TEST(node_hooks_pair)                                  /* A-22 */
     calls = 0;
     EXPECT(dync_grad_fn_hook(y, look, NULL, &in) > 0);
     int id = dync_grad_fn_hook(y, NULL, look, &out);
-    EXPECT_OK(dync_backward_opt(dync_v_tensor(total(y)), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+    EXPECT_OK(dync_backward_opt(dync_v_tensor(total(y)), DYNC_NONE,
+                                (dync_grad_options){.retain_graph = true}));
     EXPECT_EQ_INT(calls, 2);
     EXPECT_NEAR(in, 2, TOL_EXACT);
     EXPECT_NEAR(out, 6, TOL_EXACT);
@@ -648,13 +742,15 @@ TEST(retain_grad)
     dync_shutdown();
 }
 
-TEST(a_node_on_its_own)                                /* */
+TEST(a_node_on_its_own) /* */
 {
     QUIET;
     dync_tensor *x = dync_mul(LEAF(1, 1, 1), 3), *y = dync_mul(x, x);
-    dync_value g = dync_grad_fn_call(y, dync_tuple(dync_from(((float[]){-1, 2, 0}), dync_shape(3))));
+    dync_value g =
+        dync_grad_fn_call(y, dync_tuple(dync_from(((float[]){-1, 2, 0}), dync_shape(3))));
     EXPECT_EQ_INT(dync_len(g), 2);
-    EXPECT_VALUES(dync_add(dync_as_tensor(dync_at(g, 0)), dync_as_tensor(dync_at(g, 1))), -6, 12, 0);
+    EXPECT_VALUES(dync_add(dync_as_tensor(dync_at(g, 0)), dync_as_tensor(dync_at(g, 1))), -6, 12,
+                  0);
     EXPECT_EQ_INT(dync_grad_fn_call(dync_ones(dync_shape(1)), DYNC_NONE).kind, DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_OK);
     dync_grad_fn_call(y, dync_tuple(dync_ones(dync_shape(2))));
@@ -688,8 +784,11 @@ TEST(custom_function)
     EXPECT_VALUES(dync_grad(x), 3, 12);
     EXPECT_STATUS(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
     expect_error(DYNC_ERR_AUTOGRAD, "a second time");
-    dync_tensor *a = LEAF(2);                          /* backward is differentiable itself */
-    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_apply(&cube, a, 1), dync_v_tensor(a), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *a = LEAF(2); /* backward is differentiable itself */
+    dync_tensor *g =
+        dync_as_tensor(dync_at(dync_gradients(dync_apply(&cube, a, 1), dync_v_tensor(a), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true}),
+                               0));
     EXPECT_OK(dync_backward(g));
     EXPECT_VALUES(dync_grad(a), 12);
     DYNC_NO_GRAD { EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, x, 1)))); }
@@ -710,7 +809,7 @@ static dync_value second_backward(dync_autograd_ctx *ctx, const dync_value *grad
     (void)ngrads;
     return dync_tuple(dync_saved(ctx, 0), grads[0]);
 }
-TEST(gradient_aliases_input)                           /* */
+TEST(gradient_aliases_input) /* */
 {
     static const dync_autograd_function test = {"Test", second_forward, second_backward};
     dync_tensor *x = LEAF(1), *y = LEAF(1), *out = dync_as_tensor(dync_apply(&test, x, y));
@@ -730,7 +829,7 @@ static dync_value pair_forward(dync_autograd_ctx *ctx, const dync_value *args, i
 static dync_value pair_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
 {
     (void)ctx;
-    EXPECT_EQ_INT(ngrads, 2);                          /* what did not arrive is zeros */
+    EXPECT_EQ_INT(ngrads, 2); /* what did not arrive is zeros */
     return dync_v_tensor(dync_add(dync_mul(grads[0], 2), dync_mul(grads[1], 3)));
 }
 static dync_value bad_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
@@ -746,16 +845,23 @@ static dync_value bad_shape(dync_autograd_ctx *ctx, const dync_value *grads, int
 TEST(custom_function_of_two_outputs)
 {
     QUIET;
-    static const dync_autograd_function pair = {"Pair", pair_forward, pair_backward}, bad = {"Bad", pair_forward, bad_backward},
+    static const dync_autograd_function pair = {"Pair", pair_forward, pair_backward},
+                                        bad = {"Bad", pair_forward, bad_backward},
                                         shape = {"Shape", pair_forward, bad_shape};
     dync_tensor *x = LEAF(1, 2);
     dync_value v = dync_apply(&pair, x);
     EXPECT_OK(dync_backward(total(dync_as_tensor(dync_at(v, 1)))));
     EXPECT_VALUES(dync_grad(x), 3, 3);
-    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&bad, x), 0)))), DYNC_ERR_AUTOGRAD);
-    expect_error(DYNC_ERR_AUTOGRAD, "function BadBackward returned an incorrect number of gradients (expected 1, got 3)");
-    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&shape, x), 0)))), DYNC_ERR_AUTOGRAD);
-    expect_error(DYNC_ERR_AUTOGRAD, "Function ShapeBackward returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2]");
+    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&bad, x), 0)))),
+                  DYNC_ERR_AUTOGRAD);
+    expect_error(
+        DYNC_ERR_AUTOGRAD,
+        "function BadBackward returned an incorrect number of gradients (expected 1, got 3)");
+    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&shape, x), 0)))),
+                  DYNC_ERR_AUTOGRAD);
+    expect_error(
+        DYNC_ERR_AUTOGRAD,
+        "Function ShapeBackward returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2]");
     dync_shutdown();
 }
 
@@ -788,10 +894,11 @@ TEST(deep_histories)
 {
     enum { DEPTH = 100000 };
     dync_tensor *x = LEAF(1);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *y = dync_retain(dync_mul(x, 1));
-        for (int i = 1; i < DEPTH; i++)
-            DYNC_SCOPE {
+        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE
+            {
                 dync_tensor *z = dync_retain(dync_mul(y, 1));
                 dync_release(y);
                 y = z;
@@ -800,13 +907,13 @@ TEST(deep_histories)
         EXPECT_VALUES(dync_grad(x), 1);
         dync_release(y);
         y = dync_retain(dync_mul(x, x));
-        for (int i = 1; i < DEPTH; i++)
-            DYNC_SCOPE {
+        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE
+            {
                 dync_tensor *z = dync_retain(dync_mul(y, x));
                 dync_release(y);
                 y = z;
             }
-        dync_release(y);                               /* never walked: freed as it is */
+        dync_release(y); /* never walked: freed as it is */
     }
     dync_shutdown();
 }
@@ -816,7 +923,8 @@ TEST(nothing_stays_behind)
     dync_tensor *x = LEAF(1, 2, 3, 4);
     int64_t before = 0;
     for (int i = 0; i < 6; i++) {
-        DYNC_SCOPE {
+        DYNC_SCOPE
+        {
             dync_tensor *h = dync_zeros(dync_shape(4)), *y = dync_mul(x, 1);
             dync_tensor *gate = dync_sigmoid(dync_mul(h, x));
             /* what was saved is now a descendant of its user */
@@ -824,7 +932,8 @@ TEST(nothing_stays_behind)
             dync_copy_(dync_select(y, 0, 1), dync_select(x, 0, 0));
             dync_mul_(dync_slice(y, 0, 1, 3, 1), dync_slice(y, 0, 2, 4, 1));
             dync_backward(total(dync_mul(y, x)));
-            dync_backward_opt(dync_v_tensor(total(dync_pow(x, 3))), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+            dync_backward_opt(dync_v_tensor(total(dync_pow(x, 3))), DYNC_NONE,
+                              (dync_grad_options){.retain_graph = true});
             dync_set_grad(x, NULL);
         }
         dync_clear_error();
@@ -834,10 +943,11 @@ TEST(nothing_stays_behind)
     dync_shutdown();
 }
 
-TEST(tensors_without_data)                             /* the engine looks at shapes only */
+TEST(tensors_without_data) /* the engine looks at shapes only */
 {
     dync_tensor *x = dync_ones(dync_shape(4, 3), .device = DYNC_META, .requires_grad = true);
-    dync_tensor *w = dync_ones(dync_shape(5, 3), .device = DYNC_META, .requires_grad = true), *y = dync_mul(dync_linear(x, w, NULL), 2);
+    dync_tensor *w = dync_ones(dync_shape(5, 3), .device = DYNC_META, .requires_grad = true),
+                *y = dync_mul(dync_linear(x, w, NULL), 2);
     dync_mul_(dync_select(y, 0, 1), dync_select(dync_linear(x, w, NULL), 0, 0));
     EXPECT_OK(dync_backward(dync_mean(dync_mul(y, y), DYNC_ALL, false)));
     EXPECT_EQ_INT(dync_size(dync_grad(w), 0), 5);
@@ -863,7 +973,8 @@ TEST(null_is_an_error_everywhere)
     expect_error(DYNC_ERR_VALUE, "");
     EXPECT_STATUS(dync_retain_grad(NULL), DYNC_ERR_VALUE);
     expect_error(DYNC_ERR_VALUE, "");
-    EXPECT_EQ_INT(dync_gradients(DYNC_NONE, DYNC_NONE, DYNC_NONE, (dync_grad_options){0}).kind, DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync_gradients(DYNC_NONE, DYNC_NONE, DYNC_NONE, (dync_grad_options){0}).kind,
+                  DYNC_KIND_NONE);
     expect_error(DYNC_ERR_VALUE, "expected a tensor or a list of tensors");
     dync_save_for_backward(NULL, dync_ones(dync_shape(1)));
     expect_error(DYNC_ERR_VALUE, "the context is NULL");
@@ -885,13 +996,17 @@ TEST(compiled_autograd_is_not_here_yet)
 
 /* What is written into integers leaves no history there, compiled or not. */
 static dync_tensor *copied(dync_tensor *x, dync_tensor *y) { return dync_copy_(x, y); }
-static dync_tensor *filled(dync_tensor *x, dync_tensor *y) { return dync_masked_fill_(x, dync_ge(x, 0), y); }
+static dync_tensor *filled(dync_tensor *x, dync_tensor *y)
+{
+    return dync_masked_fill_(x, dync_ge(x, 0), y);
+}
 TEST(integers_written_with_what_has_history)
 {
     static const char *const on[] = {NULL, "eager", "aot_eager", "inductor"};
     for (int i = 0; i < 8; i++) {
         dync_tensor *(*fn)(dync_tensor *, dync_tensor *) = i < 4 ? copied : filled;
-        dync_tensor *x = dync_zeros(dync_shape(3), .dtype = DYNC_I8), *y = dync_mul(dync_full(DYNC_SCALAR, 2.0, .requires_grad = true), 2), *z;
+        dync_tensor *x = dync_zeros(dync_shape(3), .dtype = DYNC_I8),
+                    *y = dync_mul(dync_full(DYNC_SCALAR, 2.0, .requires_grad = true), 2), *z;
         dync_compiled *f = on[i % 4] ? dync_compile(fn, .backend = on[i % 4]) : NULL;
         z = f ? dync_call(f, x, y) : fn(x, y);
         EXPECT(z && !dync_requires_grad(z) && dync_is_leaf(z) && !dync_requires_grad(x));

@@ -1,5 +1,5 @@
-/* tests/capture/test_dynamic.c: symbolic sizes: when a size becomes symbolic, what is guarded, what a backend sees, and that one capture
- * serves all sizes. */
+/* tests/capture/test_dynamic.c: symbolic sizes: when a size becomes symbolic, what is guarded, what
+ * a backend sees, and that one capture serves all sizes. */
 #include "counter.h"
 
 static dync_tensor *twice(dync_tensor *x) { return dync_mul(dync_sin(x), 2); }
@@ -15,7 +15,10 @@ TEST(automatic_after_the_first_change)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 40; n++) DYNC_SCOPE { EXPECT(calls(f, twice, rows(n))); }
+    for (int64_t n = 2; n < 40; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, twice, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 2);
     const char *text = dync_graph_readable(c.graphs[1]);
     EXPECT(strstr(text, "L_x_: \"f32[s0, 3]\"") && strstr(text, "sin: \"f32[s0, 3]\""));
@@ -26,9 +29,14 @@ TEST(automatic_after_the_first_change)
 TEST(off_never_on_at_once)
 {
     counter off = {0}, on = {0};
-    dync_compiled *f = dync_compile(twice, .backend_object = &COUNTER(off), .dynamic = DYNC_DYNAMIC_OFF);
-    dync_compiled *g = dync_compile(twice, .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 7; n++) DYNC_SCOPE { EXPECT(calls(f, twice, rows(n)) && calls(g, twice, rows(n))); }
+    dync_compiled *f =
+        dync_compile(twice, .backend_object = &COUNTER(off), .dynamic = DYNC_DYNAMIC_OFF);
+    dync_compiled *g =
+        dync_compile(twice, .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 7; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, twice, rows(n)) && calls(g, twice, rows(n)));
+        }
     EXPECT_EQ_INT(off.frame_count, 5);
     EXPECT_EQ_INT(on.frame_count, 1);
     EXPECT(strstr(dync_graph_readable(on.graphs[0]), "\"f32[s0, s1]\""));
@@ -40,7 +48,8 @@ TEST(zero_and_one_are_specialised)
 {
     counter c = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
                                     .guard_fail_user = reason);
     EXPECT(calls(f, twice, rows(5)) && calls(f, twice, rows(1)));
     EXPECT_EQ_INT(c.frame_count, 2);
@@ -55,14 +64,19 @@ TEST(zero_and_one_are_specialised)
 
 static dync_tensor *add(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
 /* A computed size that is 1 in the traced call is 1, and not one that may be 2. */
-static dync_tensor *pixels_without_ones(dync_tensor *x, dync_tensor *y) { return dync_mul(dync_squeeze_all(dync_pixel_shuffle(x, 2)), y); }
+static dync_tensor *pixels_without_ones(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mul(dync_squeeze_all(dync_pixel_shuffle(x, 2)), y);
+}
 TEST(computed_sizes_of_one_are_specialised)
 {
     static const char *const on[] = {"eager", "aot_eager", "inductor"};
     for (int b = 0; b < 3; b++) {
-        dync_compiled *f = dync_compile(pixels_without_ones, .args = "x, y", .backend = on[b], .dynamic = DYNC_DYNAMIC_ON);
+        dync_compiled *f = dync_compile(pixels_without_ones, .args = "x, y", .backend = on[b],
+                                        .dynamic = DYNC_DYNAMIC_ON);
         for (int channels = 4; channels <= 8; channels += 4) {
-            dync_tensor *x = dync_randn(dync_shape(1, channels, 2, 6)), *y = dync_randn(dync_shape(4, 12)), *z = dync_call(f, x, y);
+            dync_tensor *x = dync_randn(dync_shape(1, channels, 2, 6)),
+                        *y = dync_randn(dync_shape(4, 12)), *z = dync_call(f, x, y);
             REQUIRE(z != NULL);
             EXPECT_EQ_INT(dync_ndim(z), channels == 4 ? 2 : 3);
             EXPECT(dync_equal(z, pixels_without_ones(x, y)));
@@ -72,13 +86,18 @@ TEST(computed_sizes_of_one_are_specialised)
 }
 
 /* The form that inference gives batch_norm's result is the one that it has. */
-static dync_tensor *normed(dync_tensor *x) { return dync_batch_norm(x, NULL, NULL, NULL, NULL, true, 0.1, 1e-3); }
+static dync_tensor *normed(dync_tensor *x)
+{
+    return dync_batch_norm(x, NULL, NULL, NULL, NULL, true, 0.1, 1e-3);
+}
 TEST(batch_norm_of_transposed_inputs)
 {
     static const char *const on[] = {"eager", "aot_eager", "inductor"};
     for (int b = 0; b < 6; b++) {
-        dync_compiled *f = dync_compile(normed, .args = "x", .backend = on[b % 3], .dynamic = b < 3 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
-        dync_tensor *x = dync_transpose(dync_randn(dync_shape(6, 4, 5)), 0, 2), *want = normed(x), *got = dync_call(f, x);
+        dync_compiled *f = dync_compile(normed, .args = "x", .backend = on[b % 3],
+                                        .dynamic = b < 3 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+        dync_tensor *x = dync_transpose(dync_randn(dync_shape(6, 4, 5)), 0, 2), *want = normed(x),
+                    *got = dync_call(f, x);
         REQUIRE(got != NULL);
         EXPECT(same(got, want, 1e-5));
         for (int d = 0; d < 3; d++) EXPECT_EQ_INT(dync_stride(got, d), dync_stride(want, d));
@@ -87,10 +106,14 @@ TEST(batch_norm_of_transposed_inputs)
 }
 
 /* Strides of what has no elements are nobody's business. */
-static dync_tensor *padded_and_cut(dync_tensor *x) { return dync_pad(x, dync_shape(2, 3, -1, 0), 0.5); }
+static dync_tensor *padded_and_cut(dync_tensor *x)
+{
+    return dync_pad(x, dync_shape(2, 3, -1, 0), 0.5);
+}
 TEST(empty_results_in_any_strides)
 {
-    dync_compiled *f = dync_compile(padded_and_cut, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
+    dync_compiled *f =
+        dync_compile(padded_and_cut, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
     for (int n = 3; n >= 0; n -= 3) {
         dync_tensor *x = dync_randn(dync_shape(4, n, 2, 2)), *got = dync_call(f, x);
         EXPECT(got && dync_equal(got, padded_and_cut(x)));
@@ -102,9 +125,12 @@ TEST(equal_sizes_share_a_symbol)
 {
     counter c = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(add, .args = "x, y", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+    dync_compiled *f = dync_compile(add, .args = "x, y", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
                                     .guard_fail_user = reason);
-    for (int64_t n = 4; n < 8; n++) EXPECT(same(dync_call(f, dync_ones(dync_shape(n)), dync_ones(dync_shape(n))), dync_full(dync_shape(n), 2.0), 0));
+    for (int64_t n = 4; n < 8; n++)
+        EXPECT(same(dync_call(f, dync_ones(dync_shape(n)), dync_ones(dync_shape(n))),
+                    dync_full(dync_shape(n), 2.0), 0));
     EXPECT_EQ_INT(c.frame_count, 1);
     EXPECT(strstr(dync_graph_readable(c.graphs[0]), "L_x_: \"f32[s0]\", L_y_: \"f32[s0]\""));
     EXPECT(dync_call(f, dync_ones(dync_shape(5)), dync_ones(dync_shape(1))) != NULL);
@@ -135,12 +161,16 @@ TEST(marked_and_specialised_is_an_error)
     EXPECT(!dync_call(f, x));
     EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
     EXPECT(strstr(dync_error_message(), "Constraints violated (L['x'].size()[0])!"));
-    EXPECT(strstr(dync_error_message(), "because L['x'].size()[0] was inferred to be a constant (5)."));
+    EXPECT(strstr(dync_error_message(),
+                  "because L['x'].size()[0] was inferred to be a constant (5)."));
     dync_clear_error();
     dync_compiled_free(f);
 }
 
-static dync_tensor *neither(dync_tensor *x) { return !dync_dim_gt(x, 0, 5) && !dync_dim_lt(x, 0, 5) ? dync_sin(x) : dync_cos(x); }
+static dync_tensor *neither(dync_tensor *x)
+{
+    return !dync_dim_gt(x, 0, 5) && !dync_dim_lt(x, 0, 5) ? dync_sin(x) : dync_cos(x);
+}
 TEST(marked_and_left_one_value_is_an_error)
 {
     counter c = {0}, on = {0};
@@ -149,22 +179,43 @@ TEST(marked_and_left_one_value_is_an_error)
     dync_mark_dynamic(x, 0);
     EXPECT(!dync_call(f, x));
     EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
-    EXPECT_HAS_STR(dync_error_message(), "because L['x'].size()[0] was inferred to be a constant (5).");
+    EXPECT_HAS_STR(dync_error_message(),
+                   "because L['x'].size()[0] was inferred to be a constant (5).");
     dync_clear_error();
     dync_compiled_free(f);
     /* nobody promised */
-    f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
+    f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(on),
+                     .dynamic = DYNC_DYNAMIC_ON);
     for (int64_t n = 4; n < 8; n++) EXPECT(calls(f, neither, rows(n)));
     EXPECT_HAS_STR(dync_graph_readable(on.graphs[1]), "\"f32[5, s1]\"");
     dync_compiled_free(f);
 }
 
 static int dim_line;
-static dync_tensor *as_double(dync_tensor *x) { dim_line = __LINE__; return dync_mul(x, (double)dync_dim(x, 0)); }
-static dync_tensor *as_float(dync_tensor *x) { dim_line = __LINE__; return dync_add(x, (float)dync_dim(x, 0)); }
-static dync_tensor *negative(dync_tensor *x) { dim_line = __LINE__; return dync_sub(-(double)dync_dim(x, 0), x); }
-static dync_tensor *end_of_range(dync_tensor *x) { dim_line = __LINE__; return dync_arange(0, (double)dync_dim(x, 0), 1); }
-static dync_tensor *as_it_is(dync_tensor *x) { return dync_mul(dync_mul(x, dync_dim(x, 0)), 1.5e9); }
+static dync_tensor *as_double(dync_tensor *x)
+{
+    dim_line = __LINE__;
+    return dync_mul(x, (double)dync_dim(x, 0));
+}
+static dync_tensor *as_float(dync_tensor *x)
+{
+    dim_line = __LINE__;
+    return dync_add(x, (float)dync_dim(x, 0));
+}
+static dync_tensor *negative(dync_tensor *x)
+{
+    dim_line = __LINE__;
+    return dync_sub(-(double)dync_dim(x, 0), x);
+}
+static dync_tensor *end_of_range(dync_tensor *x)
+{
+    dim_line = __LINE__;
+    return dync_arange(0, (double)dync_dim(x, 0), 1);
+}
+static dync_tensor *as_it_is(dync_tensor *x)
+{
+    return dync_mul(dync_mul(x, dync_dim(x, 0)), 1.5e9);
+}
 
 TEST(a_converted_size_is_an_error)
 {
@@ -174,7 +225,8 @@ TEST(a_converted_size_is_an_error)
         dync_compiled *f = dync_compile(fns[k], .dynamic = DYNC_DYNAMIC_ON);
         EXPECT(!dync_call(f, rows(5)));
         EXPECT(dync_error() == DYNC_ERR_VALUE);
-        EXPECT_HAS_STR(dync_error_message(), "is no number: what dync_dim gives may only be passed on whole");
+        EXPECT_HAS_STR(dync_error_message(),
+                       "is no number: what dync_dim gives may only be passed on whole");
         snprintf(place, sizeof place, "test_dynamic.c:%d)", dim_line);
         EXPECT_HAS_STR(dync_error_message(), place);
         dync_clear_error();
@@ -216,8 +268,12 @@ TEST(size_guards_on_equality)
 {
     counter c = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c), .guard_fail = keep_reason, .guard_fail_user = reason);
-    for (int64_t n = 2; n < 6; n++) DYNC_SCOPE { EXPECT(calls(f, reads_size, rows(n))); }
+    dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c),
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
+    for (int64_t n = 2; n < 6; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, reads_size, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 4);
     /* the oldest is asked last */
     EXPECT_EQ_STR(reason, "tensor 'L['x']' size mismatch at index 0. expected 2, actual 5");
@@ -233,7 +289,10 @@ TEST(dim_stays_symbolic_in_shapes)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(shaped, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE { EXPECT(calls(f, shaped, rows(n))); }
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, shaped, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 2);
     EXPECT(strstr(dync_graph_readable(c.graphs[1]), "cat: \"f32[s0, 5]\""));
     dync_compiled_free(f);
@@ -243,16 +302,24 @@ static dync_tensor *made_alone(dync_tensor *x) { return dync_ones(dync_shape(dyn
 TEST(a_size_may_be_all_that_is_used)
 {
     counter c = {0};
-    dync_compiled *f = dync_compile(made_alone, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE { EXPECT(calls(f, made_alone, rows(n))); }
+    dync_compiled *f = dync_compile(made_alone, .args = "x", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, made_alone, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 1);
     dync_compiled_free(f);
 }
 
-static dync_tensor *arithmetic(dync_tensor *x) { return dync_zeros(dync_shape(dync_dim(x, 0) * 2)); }
+static dync_tensor *arithmetic(dync_tensor *x)
+{
+    return dync_zeros(dync_shape(dync_dim(x, 0) * 2));
+}
 TEST(a_dim_is_no_number)
 {
-    dync_compiled *f = dync_compile(arithmetic, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
+    dync_compiled *f =
+        dync_compile(arithmetic, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
     EXPECT(!dync_call(f, rows(3)));
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_SHAPE);
     EXPECT(strstr(dync_error_message(), "dync_dim"));
@@ -260,35 +327,59 @@ TEST(a_dim_is_no_number)
     dync_compiled_free(f);
 }
 
-static dync_tensor *small_or_large(dync_tensor *x) { return dync_dim_lt(x, 0, 10) ? dync_sin(x) : dync_cos(x); }
-static dync_tensor *seven(dync_tensor *x) { return dync_dim_eq(x, 0, 7) ? dync_sin(x) : dync_dim_gt(x, 0, 20) ? dync_exp(x) : dync_cos(x); }
+static dync_tensor *small_or_large(dync_tensor *x)
+{
+    return dync_dim_lt(x, 0, 10) ? dync_sin(x) : dync_cos(x);
+}
+static dync_tensor *seven(dync_tensor *x)
+{
+    return dync_dim_eq(x, 0, 7) ? dync_sin(x) : dync_dim_gt(x, 0, 20) ? dync_exp(x) : dync_cos(x);
+}
 TEST(tests_guard_on_their_outcome)
 {
     counter c = {0}, d = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(small_or_large, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON,
-                                    .guard_fail = keep_reason, .guard_fail_user = reason);
-    dync_compiled *g = dync_compile(seven, .args = "x", .backend_object = &COUNTER(d), .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 10; n++) DYNC_SCOPE { EXPECT(calls(f, small_or_large, rows(n))); }
+    dync_compiled *f = dync_compile(small_or_large, .args = "x", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+                                    .guard_fail_user = reason);
+    dync_compiled *g =
+        dync_compile(seven, .args = "x", .backend_object = &COUNTER(d), .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 10; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, small_or_large, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 1);
-    for (int64_t n = 10; n < 30; n++) DYNC_SCOPE { EXPECT(calls(f, small_or_large, rows(n))); }
+    for (int64_t n = 10; n < 30; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, small_or_large, rows(n)));
+        }
     EXPECT_EQ_INT(c.frame_count, 2);
     EXPECT_EQ_STR(reason, "2 <= L['x'].size()[0] <= 9");
-    for (int64_t n = 2; n < 30; n++) DYNC_SCOPE { EXPECT(calls(g, seven, rows(n))); }
+    for (int64_t n = 2; n < 30; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(g, seven, rows(n)));
+        }
     EXPECT_EQ_INT(d.frame_count, 3);
     dync_compiled_free(f);
     dync_compiled_free(g);
 }
 
 /* ---- relations ------------------------------------------------------------------------------- */
-static dync_tensor *halves(dync_tensor *x) { return dync_sum(dync_view(x, dync_shape(16, -1)), dync_shape(0), false); }
+static dync_tensor *halves(dync_tensor *x)
+{
+    return dync_sum(dync_view(x, dync_shape(16, -1)), dync_shape(0), false);
+}
 TEST(divisibility_is_a_guard)
 {
     counter c = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(halves, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+    dync_compiled *f = dync_compile(halves, .args = "x", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
                                     .guard_fail_user = reason);
-    for (int64_t n = 32; n < 200; n += 16) DYNC_SCOPE { EXPECT(calls(f, halves, dync_rand(dync_shape(n)))); }
+    for (int64_t n = 32; n < 200; n += 16) DYNC_SCOPE
+        {
+            EXPECT(calls(f, halves, dync_rand(dync_shape(n))));
+        }
     EXPECT_EQ_INT(c.frame_count, 1);
     EXPECT(!dync_call(f, dync_rand(dync_shape(33))));
     EXPECT_EQ_STR(reason, "L['x'].size()[0] % 16 == 0");
@@ -301,12 +392,14 @@ TEST(marked_sizes_that_must_agree)
 {
     counter c = {0};
     char reason[512] = "";
-    dync_compiled *f = dync_compile(product, .args = "x, y", .backend_object = &COUNTER(c), .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_compiled *f = dync_compile(product, .args = "x, y", .backend_object = &COUNTER(c),
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
     dync_tensor *x = dync_rand(dync_shape(4, 6)), *y = dync_rand(dync_shape(6, 5));
     dync_mark_dynamic(x, 1);
     dync_mark_dynamic(y, 0);
     EXPECT(dync_call(f, x, y) != NULL && dync_error() == DYNC_OK);
-    EXPECT(same(dync_call(f, dync_ones(dync_shape(4, 9)), dync_ones(dync_shape(9, 5))), dync_full(dync_shape(4, 5), 9.0), 0));
+    EXPECT(same(dync_call(f, dync_ones(dync_shape(4, 9)), dync_ones(dync_shape(9, 5))),
+                dync_full(dync_shape(4, 5), 9.0), 0));
     EXPECT_EQ_INT(c.frame_count, 1);
     EXPECT(strstr(dync_graph_readable(c.graphs[0]), "L_x_: \"f32[4, s0]\", L_y_: \"f32[s0, 5]\""));
     EXPECT(!dync_call(f, dync_ones(dync_shape(4, 9)), dync_ones(dync_shape(8, 5))));
@@ -326,21 +419,23 @@ static dync_tensor *layers(dync_tensor *x, dync_tensor *w)
 }
 TEST(training_with_changing_batches)
 {
-    static const char *const backends[] = {"eager", "aot_eager", "inductor", "ts", "eager_noexcept", "cudagraphs"};
+    static const char *const backends[] = {"eager", "aot_eager",      "inductor",
+                                           "ts",    "eager_noexcept", "cudagraphs"};
     dync_tensor *w = dync_retain(dync_rand(dync_shape(8, 3), .requires_grad = true));
     for (int k = 0; k < (int)(sizeof backends / sizeof *backends); k++) {
         dync_compiled *f = dync_compile(layers, .args = "x, w", .backend = backends[k]);
         int64_t frames = dync_get_counters().frames;
-        for (int64_t n = 4; n < 12; n++) DYNC_SCOPE {
-            dync_tensor *x = rows(n), *r = dync_call(f, x, w);
-            dync_backward(r);
-            dync_tensor *g = dync_clone(dync_grad(w));
-            dync_set_grad(w, NULL);
-            dync_tensor *e = layers(x, w);
-            dync_backward(e);
-            EXPECT(same(r, e, 1e-5) && dync_allclose(g, dync_grad(w), 1e-4, 1e-5));
-            dync_set_grad(w, NULL);
-        }
+        for (int64_t n = 4; n < 12; n++) DYNC_SCOPE
+            {
+                dync_tensor *x = rows(n), *r = dync_call(f, x, w);
+                dync_backward(r);
+                dync_tensor *g = dync_clone(dync_grad(w));
+                dync_set_grad(w, NULL);
+                dync_tensor *e = layers(x, w);
+                dync_backward(e);
+                EXPECT(same(r, e, 1e-5) && dync_allclose(g, dync_grad(w), 1e-4, 1e-5));
+                dync_set_grad(w, NULL);
+            }
         EXPECT_EQ_INT(dync_get_counters().frames - frames, 2);
         dync_compiled_free(f);
     }
@@ -350,18 +445,21 @@ TEST(training_with_changing_batches)
 static dync_tensor *branches(dync_tensor *x)
 {
     dync_tensor *y = dync_add(x, 1);
-    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) y = dync_mul(y, 3);
-    else y = dync_sub(y, dync_mean(y, dync_shape(0), true));
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0)))
+        y = dync_mul(y, 3);
+    else
+        y = dync_sub(y, dync_mean(y, dync_shape(0), true));
     return dync_view(y, dync_shape(-1));
 }
 TEST(branches_with_changing_sizes)
 {
     counter c = {.inner = "inductor"};
     dync_compiled *f = dync_compile(branches, .args = "x", .backend_object = &COUNTER(c));
-    for (int i = 0; i < 24; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_sub(rows(2 + i % 7), i % 3 == 0 ? 8.0 : 0.0);
-        EXPECT(calls(f, branches, x));
-    }
+    for (int i = 0; i < 24; i++) DYNC_SCOPE
+        {
+            dync_tensor *x = dync_sub(rows(2 + i % 7), i % 3 == 0 ? 8.0 : 0.0);
+            EXPECT(calls(f, branches, x));
+        }
     EXPECT(c.frame_count <= 6);
     EXPECT_EQ_INT(dync_get_counters().recompiles > 0, 1);
     dync_compiled_free(f);
@@ -377,12 +475,16 @@ TEST(breaks_with_changing_sizes)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(breaks, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 12; n++) DYNC_SCOPE { EXPECT(calls(f, breaks, rows(n))); }
-    EXPECT_EQ_INT(c.frame_count, 4);                        /* two pieces, static and symbolic */
+    for (int64_t n = 2; n < 12; n++) DYNC_SCOPE
+        {
+            EXPECT(calls(f, breaks, rows(n)));
+        }
+    EXPECT_EQ_INT(c.frame_count, 4); /* two pieces, static and symbolic */
     dync_compiled_free(f);
 }
 
-/* Composites whose decomposition computes with sizes: kept symbolic where it knows how, else specialised, never wrong. */
+/* Composites whose decomposition computes with sizes: kept symbolic where it knows how, else
+ * specialised, never wrong. */
 static dync_tensor *norm(dync_tensor *x) { return dync_group_norm(x, 2, NULL, NULL, 1e-5); }
 static dync_tensor *shuffled(dync_tensor *x) { return dync_pixel_shuffle(x, 2); }
 static dync_tensor *reshaped(dync_tensor *x, dync_tensor *y)
@@ -390,14 +492,18 @@ static dync_tensor *reshaped(dync_tensor *x, dync_tensor *y)
     x = dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1));
     return dync_mul(dync_mean(x, DYNC_ALL, false), y);
 }
-/* As PyTorch prints it: sizes are inputs before the tensors that have them, and released after their last use. */
+/* As PyTorch prints it: sizes are inputs before the tensors that have them, and released after
+ * their last use. */
 TEST(a_readable_graph_takes_its_sizes)
 {
     counter c = {0};
-    dync_compiled *f = dync_compile(reshaped, .args = "x, y", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON);
+    dync_compiled *f = dync_compile(reshaped, .args = "x, y", .backend_object = &COUNTER(c),
+                                    .dynamic = DYNC_DYNAMIC_ON);
     EXPECT(dync_call(f, dync_ones(dync_shape(5, 4)), dync_ones(dync_shape(3))) != NULL);
     const char *text = dync_graph_readable(c.graphs[0]);
-    EXPECT_HAS_STR(text, "def forward(self, s0: \"Sym(s0)\", s1: \"Sym(s1)\", L_x_: \"f32[s0, s1]\", s2: \"Sym(s2)\", L_y_: \"f32[s2]\"):\n");
+    EXPECT_HAS_STR(
+        text,
+        "def forward(self, s0: \"Sym(s0)\", s1: \"Sym(s1)\", L_x_: \"f32[s0, s1]\", s2: \"Sym(s2)\", L_y_: \"f32[s2]\"):\n");
     EXPECT_HAS_STR(text, "l_x_.reshape(s0, 2, -1);  l_x_ = s0 = None\n");
     dync_compiled_free(f);
 }
@@ -408,7 +514,8 @@ static dync_value around_a_break(const dync_value *args, int n, void *user)
     (void)user;
     for (int i = 0; i < 3; i++) y = dync_add(dync_mul(y, n > 1 ? args[1] : DYNC_V(0.5)), x);
     dync_graph_break("mine");
-    dync_tensor *z = dync_reshape(dync_add(y, dync_ones(dync_shape(dync_dim(x, 0), 1))), dync_shape(dync_dim(x, 0), -1));
+    dync_tensor *z = dync_reshape(dync_add(y, dync_ones(dync_shape(dync_dim(x, 0), 1))),
+                                  dync_shape(dync_dim(x, 0), -1));
     if (dync_dim_gt(x, 0, 10)) z = dync_cos(z);
     z = dync_mul(z, dync_mean(y, DYNC_ALL, false));
     return DYNC_V(n > 1 ? dync_sub(z, args[1]) : z);
@@ -417,13 +524,16 @@ static dync_value around_a_break(const dync_value *args, int n, void *user)
 TEST(calls_with_symbolic_sizes_and_numbers_follow_scripts)
 {
     for (int number = 0; number < 2; number++) {
-        dync_compiled *f = dync_compile(around_a_break, .args = number ? "x, s" : "x", .symbolic = number ? "s" : NULL);
+        dync_compiled *f = dync_compile(around_a_break, .args = number ? "x, s" : "x",
+                                        .symbolic = number ? "s" : NULL);
         int64_t breaks = 0;
-        for (int k = 0; k < 100; k++)
-            DYNC_SCOPE {
-                dync_value args[2] = {DYNC_V(dync_randn(dync_shape(2 + k * 5 % 17, 3))), DYNC_V(0.3 + k % 7 * 0.1)};
+        for (int k = 0; k < 100; k++) DYNC_SCOPE
+            {
+                dync_value args[2] = {DYNC_V(dync_randn(dync_shape(2 + k * 5 % 17, 3))),
+                                      DYNC_V(0.3 + k % 7 * 0.1)};
                 if (k == 40) breaks = dync_get_counters().graph_breaks;
-                dync_value got = dync_call_values(f, 1 + number, args), want = around_a_break(args, 1 + number, NULL);
+                dync_value got = dync_call_values(f, 1 + number, args),
+                           want = around_a_break(args, 1 + number, NULL);
                 EXPECT(same(dync_as_tensor(got), dync_as_tensor(want), 1e-5));
             }
         EXPECT_EQ_INT(dync_get_counters().graph_breaks, breaks);
@@ -436,32 +546,50 @@ TEST(calls_with_symbolic_sizes_and_numbers_follow_scripts)
 static dync_tensor *two_chunks(dync_tensor *x)
 {
     dync_value p = dync_chunk(x, 2, 0);
-    return dync_sub(dync_sum(dync_as_tensor(dync_at(p, 0)), dync_shape(0), false), dync_sum(dync_as_tensor(dync_at(p, 1)), dync_shape(0), false));
+    return dync_sub(dync_sum(dync_as_tensor(dync_at(p, 0)), dync_shape(0), false),
+                    dync_sum(dync_as_tensor(dync_at(p, 1)), dync_shape(0), false));
 }
 static dync_tensor *fours(dync_tensor *x)
 {
     dync_tensor *sum = NULL;
     dync_value p = dync_split(x, 4, 0);
     for (int i = 0; i < dync_len(p); i++) {
-        dync_tensor *y = dync_mul(dync_sum(dync_as_tensor(dync_at(p, i)), dync_shape(0), false), i + 1);
+        dync_tensor *y =
+            dync_mul(dync_sum(dync_as_tensor(dync_at(p, i)), dync_shape(0), false), i + 1);
         sum = sum ? dync_add(sum, y) : y;
     }
     return sum;
 }
-static dync_tensor *second(dync_tensor *x) { return dync_neg(dync_as_tensor(dync_at(dync_unbind(x, 0), 1))); }
+static dync_tensor *second(dync_tensor *x)
+{
+    return dync_neg(dync_as_tensor(dync_at(dync_unbind(x, 0), 1)));
+}
 static dync_tensor *transposed_convolution(dync_tensor *x)
 {
-    return dync_conv_transpose2d(dync_reshape(x, dync_shape(1, 1, -1, 3)), dync_ones(dync_shape(1, 1, 2, 2)), NULL, dync_shape(2), dync_shape(0), dync_shape(0), 1, dync_shape(1));
+    return dync_conv_transpose2d(dync_reshape(x, dync_shape(1, 1, -1, 3)),
+                                 dync_ones(dync_shape(1, 1, 2, 2)), NULL, dync_shape(2),
+                                 dync_shape(0), dync_shape(0), 1, dync_shape(1));
 }
 TEST(pieces_of_changing_sizes)
 {
-    static const struct { dync_tensor *(*fn)(dync_tensor *); int captures; } cases[] = {{two_chunks, 2}, {fours, 6 /* 7; 2 pieces; 9, 13: a last piece of 1; 3; 4 */}, {second, 10}, {transposed_convolution, 2}};
+    static const struct {
+        dync_tensor *(*fn)(dync_tensor *);
+        int captures;
+    } cases[] = {{two_chunks, 2},
+                 {fours, 6 /* 7; 2 pieces; 9, 13: a last piece of 1; 3; 4 */},
+                 {second, 10},
+                 {transposed_convolution, 2}};
     for (int k = 0; k < 4; k++) {
         counter c = {.inner = "inductor"};
-        dync_compiled *f = dync_compile_opt(dync_fn1(cases[k].fn), "f", (dync_compile_options){.backend_object = &COUNTER(c), .recompile_limit = 64});
-        for (int64_t n = 7; n < 17; n++)
-            DYNC_SCOPE { EXPECT(calls(f, cases[k].fn, rows(n))); }
-        if (!EXPECT(c.frame_count <= cases[k].captures)) printf("    case %d: %d captures\n", k, c.frame_count);
+        dync_compiled *f = dync_compile_opt(
+            dync_fn1(cases[k].fn), "f",
+            (dync_compile_options){.backend_object = &COUNTER(c), .recompile_limit = 64});
+        for (int64_t n = 7; n < 17; n++) DYNC_SCOPE
+            {
+                EXPECT(calls(f, cases[k].fn, rows(n)));
+            }
+        if (!EXPECT(c.frame_count <= cases[k].captures))
+            printf("    case %d: %d captures\n", k, c.frame_count);
         dync_compiled_free(f);
     }
 }
@@ -472,7 +600,10 @@ TEST(composites_with_changing_sizes)
     for (int k = 0; k < 2; k++) {
         counter c = {.inner = "inductor"};
         dync_compiled *f = dync_compile(fns[k], .args = "x", .backend_object = &COUNTER(c));
-        for (int64_t n = 2; n < 8; n++) DYNC_SCOPE { EXPECT(calls(f, fns[k], dync_rand(dync_shape(n, 8, 4, n + 1)))); }
+        for (int64_t n = 2; n < 8; n++) DYNC_SCOPE
+            {
+                EXPECT(calls(f, fns[k], dync_rand(dync_shape(n, 8, 4, n + 1))));
+            }
         EXPECT(c.frame_count <= 6);
         if (k == 0) EXPECT_EQ_INT(c.frame_count, 2);
         dync_compiled_free(f);
@@ -484,10 +615,11 @@ TEST(churning_sizes_leak_nothing)
     dync_compiled *f = dync_compile(layers, .args = "x, w");
     dync_tensor *w = dync_retain(dync_rand(dync_shape(4, 3)));
     int64_t before = 0;
-    for (int i = 0; i < 3000; i++) DYNC_SCOPE {
-        if (i == 1500) before = dync_memory_stats().live_bytes;
-        EXPECT(dync_call(f, rows(3 + i * 7 % 200), w) != NULL);
-    }
+    for (int i = 0; i < 3000; i++) DYNC_SCOPE
+        {
+            if (i == 1500) before = dync_memory_stats().live_bytes;
+            EXPECT(dync_call(f, rows(3 + i * 7 % 200), w) != NULL);
+        }
     EXPECT(dync_memory_stats().live_bytes <= before + before / 10);
     dync_compiled_free(f);
     dync_release(w);
@@ -495,12 +627,16 @@ TEST(churning_sizes_leak_nothing)
 
 static dync_tensor *slice_from_anywhere(dync_tensor *x)
 {
-    return dync_cat(dync_tuple(dync_slice(x, 0, INT64_MIN, DYNC_END, 1), dync_slice(x, 0, -3, INT64_MIN + 5, 2), dync_slice(x, 0, -2, DYNC_END, 1)), 0);
+    return dync_cat(dync_tuple(dync_slice(x, 0, INT64_MIN, DYNC_END, 1),
+                               dync_slice(x, 0, -3, INT64_MIN + 5, 2),
+                               dync_slice(x, 0, -2, DYNC_END, 1)),
+                    0);
 }
 TEST(slices_begin_anywhere)
 {
     dync_compiled *f = dync_compile(slice_from_anywhere, .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 4; n < 7; n++) EXPECT_EQ_INT(dync_size(dync_call(f, dync_ones(dync_shape(n, 2))), 0), n + 2);
+    for (int64_t n = 4; n < 7; n++)
+        EXPECT_EQ_INT(dync_size(dync_call(f, dync_ones(dync_shape(n, 2))), 0), n + 2);
     dync_compiled_free(f);
 }
 

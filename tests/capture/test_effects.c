@@ -1,12 +1,19 @@
-/* What a traced function does besides computing happens in every call, in its order: gradients set and read, hooks, requires_grad
- * switched, backward inside fullgraph. Each program runs eagerly and compiled on every backend, several times, on equal tensors. */
+/* What a traced function does besides computing happens in every call, in its order: gradients set
+ * and read, hooks, requires_grad switched, backward inside fullgraph. Each program runs eagerly and
+ * compiled on every backend, several times, on equal tensors. */
 #include "counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 typedef dync_tensor *(*fn2)(dync_tensor *, dync_tensor *);
-typedef struct { bool fullgraph, leaf, backward, keep; int frames; } how;
+typedef struct {
+    bool fullgraph, leaf, backward, keep;
+    int frames;
+} how;
 
 static dync_tensor *twin(dync_tensor *x, bool leaf)
 {
@@ -16,7 +23,9 @@ static dync_tensor *twin(dync_tensor *x, bool leaf)
 static void same_grad(dync_tensor *a, dync_tensor *b, const char *backend, int call)
 {
     dync_tensor *g = dync_grad(a), *h = dync_grad(b);
-    if (!EXPECT((g != NULL) == (h != NULL)) || (g && !EXPECT(same(dync_detach(g), dync_detach(h), 1e-5)))) printf("    gradient, %s, call %d\n", backend, call);
+    if (!EXPECT((g != NULL) == (h != NULL)) ||
+        (g && !EXPECT(same(dync_detach(g), dync_detach(h), 1e-5))))
+        printf("    gradient, %s, call %d\n", backend, call);
 }
 /* backward: of the result, outside. keep: the same two tensors in every call. */
 static void equal(fn2 fn, how h)
@@ -24,7 +33,8 @@ static void equal(fn2 fn, how h)
     for (int b = 0; b < 3; b++) {
         counter c = {.inner = backends[b]};
         dync_backend counting = COUNTER(c);
-        dync_compiled *f = dync_compile(fn, .args = "x, y", .fullgraph = h.fullgraph, .backend_object = &counting);
+        dync_compiled *f =
+            dync_compile(fn, .args = "x, y", .fullgraph = h.fullgraph, .backend_object = &counting);
         dync_tensor *x[2] = {0}, *y[2] = {0};
         for (int call = 0; call < 4; call++) {
             if (!call || !h.keep) {
@@ -36,10 +46,13 @@ static void equal(fn2 fn, how h)
                 dync_manual_seed((uint64_t)call);
                 r[k] = k ? dync_call(f, x[1], y[1]) : fn(x[0], y[0]);
                 REQUIRE(r[k] != NULL);
-                if (h.backward) EXPECT_OK(dync_backward(dync_sum(dync_mul(r[k], r[k]), DYNC_ALL, false)));
+                if (h.backward)
+                    EXPECT_OK(dync_backward(dync_sum(dync_mul(r[k], r[k]), DYNC_ALL, false)));
             }
-            if (!EXPECT(same(dync_detach(r[0]), dync_detach(r[1]), 1e-5))) printf("    result, %s, call %d\n", backends[b], call);
-            EXPECT(same(dync_detach(x[0]), dync_detach(x[1]), 1e-5) && same(dync_detach(y[0]), dync_detach(y[1]), 1e-5));
+            if (!EXPECT(same(dync_detach(r[0]), dync_detach(r[1]), 1e-5)))
+                printf("    result, %s, call %d\n", backends[b], call);
+            EXPECT(same(dync_detach(x[0]), dync_detach(x[1]), 1e-5) &&
+                   same(dync_detach(y[0]), dync_detach(y[1]), 1e-5));
             EXPECT_EQ_INT(dync_requires_grad(x[0]), dync_requires_grad(x[1]));
             same_grad(x[0], x[1], backends[b], call);
             same_grad(y[0], y[1], backends[b], call);
@@ -79,11 +92,16 @@ TEST(gradients_read)
 static dync_tensor *writes_grad(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *g = dync_grad(x);
-    if (g) dync_mul_(g, 2);
-    else dync_set_grad(x, dync_ones(dync_shape(3, 4)));
+    if (g)
+        dync_mul_(g, 2);
+    else
+        dync_set_grad(x, dync_ones(dync_shape(3, 4)));
     return dync_add(x, y);
 }
-TEST(gradients_written) { equal(writes_grad, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 2}); }
+TEST(gradients_written)
+{
+    equal(writes_grad, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 2});
+}
 static dync_tensor *sets_before_branch(dync_tensor *x, dync_tensor *y)
 {
     dync_set_grad(x, dync_detach(dync_mul(x, 2)));
@@ -97,7 +115,10 @@ static dync_tensor *sets_before_branch(dync_tensor *x, dync_tensor *y)
 TEST(gradients_set_around_a_branch) { equal(sets_before_branch, (how){.leaf = true}); }
 
 /* ---- backward inside ------------------------------------------------------------------------- */
-static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y) { return dync_mean(dync_silu(dync_mul(x, y)), DYNC_ALL, false); }
+static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mean(dync_silu(dync_mul(x, y)), DYNC_ALL, false);
+}
 static dync_tensor *backward_inside(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *loss = loss_of(x, y);
@@ -134,17 +155,21 @@ TEST(backward_in_a_graph)
         equal(fns[i], (how){.leaf = true, .fullgraph = true, .keep = true});
         equal(fns[i], (how){.leaf = true});
     }
-    equal(backward_keeps_history, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
+    equal(backward_keeps_history,
+          (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
 }
 static dync_tensor *gradients_inside(dync_tensor *x, dync_tensor *y)
 {
-    dync_value g = dync_gradients(DYNC_V(loss_of(x, y)), dync_tuple(x, y), DYNC_NONE, (dync_grad_options){0});
+    dync_value g =
+        dync_gradients(DYNC_V(loss_of(x, y)), dync_tuple(x, y), DYNC_NONE, (dync_grad_options){0});
     return dync_add(dync_as_tensor(dync_at(g, 0)), dync_as_tensor(dync_at(g, 1)));
 }
 static dync_tensor *penalty(dync_tensor *x, dync_tensor *y)
 {
-    dync_value g = dync_gradients(DYNC_V(loss_of(x, y)), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true});
-    dync_tensor *gx = dync_as_tensor(dync_at(g, 0)), *loss = dync_sum(dync_mul(gx, gx), DYNC_ALL, false);
+    dync_value g = dync_gradients(DYNC_V(loss_of(x, y)), DYNC_V(x), DYNC_NONE,
+                                  (dync_grad_options){.create_graph = true});
+    dync_tensor *gx = dync_as_tensor(dync_at(g, 0)),
+                *loss = dync_sum(dync_mul(gx, gx), DYNC_ALL, false);
     dync_backward(loss);
     return dync_detach(gx);
 }
@@ -170,7 +195,8 @@ static dync_tensor *written_before(dync_tensor *x, dync_tensor *y)
 }
 TEST(backward_in_a_graph_refused)
 {
-    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                *y = dync_randn(dync_shape(4), .requires_grad = true);
     dync_on_error(quiet, NULL);
     EXPECT(dync_call(dync_compile(used_after_free, .fullgraph = true), x, y) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
@@ -188,8 +214,16 @@ TEST(backward_in_a_graph_refused)
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
 static int hooked[2];
-static dync_tensor *doubles(dync_tensor *g, void *user) { ++*(int *)user; return dync_mul(g, 2); }
-static dync_tensor *triples(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 3); }
+static dync_tensor *doubles(dync_tensor *g, void *user)
+{
+    ++*(int *)user;
+    return dync_mul(g, 2);
+}
+static dync_tensor *triples(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 3);
+}
 static dync_tensor *hooks_input(dync_tensor *x, dync_tensor *y)
 {
     dync_register_hook(x, triples, NULL);
@@ -221,12 +255,16 @@ TEST(removing_a_hook_that_is_not_there_does_nothing)
 {
     for (int fullgraph = 0; fullgraph < 2; fullgraph++) {
         counter c = {0};
-        dync_compiled *f = dync_compile(removes, .backend_object = &COUNTER(c), .fullgraph = fullgraph);
-        dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true), *y = dync_rand(dync_shape(3));
-        dync_tensor *with = dync_rand(dync_shape(3), .requires_grad = true), *mine = dync_rand(dync_shape(3), .requires_grad = true);
+        dync_compiled *f =
+            dync_compile(removes, .backend_object = &COUNTER(c), .fullgraph = fullgraph);
+        dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true),
+                    *y = dync_rand(dync_shape(3));
+        dync_tensor *with = dync_rand(dync_shape(3), .requires_grad = true),
+                    *mine = dync_rand(dync_shape(3), .requires_grad = true);
         removed_id = dync_register_hook(with, triples, NULL);
         dync_register_hook(mine, doubles, &hooked[0]);
-        for (int i = 0; i < 3; i++) EXPECT(same(dync_call(f, x, y), dync_mul(dync_sin(x), y), 1e-6));
+        for (int i = 0; i < 3; i++)
+            EXPECT(same(dync_call(f, x, y), dync_mul(dync_sin(x), y), 1e-6));
         EXPECT_EQ_INT(c.frame_count, 1);
         /* has another: it stays */
         EXPECT(same(dync_call(f, mine, y), dync_mul(dync_sin(mine), y), 1e-6));
@@ -267,7 +305,8 @@ static dync_tensor *hooks_too_late(dync_tensor *x, dync_tensor *y)
 }
 TEST(hooks_that_come_too_late)
 {
-    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4));
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                *y = dync_randn(dync_shape(4));
     dync_on_error(quiet, NULL);
     EXPECT(dync_call(dync_compile(hooks_too_late), x, y) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
@@ -287,7 +326,8 @@ TEST(hooks_of_a_backward_in_a_graph)
 {
     equal(hooks_inside, (how){.leaf = true, .fullgraph = true, .frames = 1});
     dync_compiled *f = dync_compile(backward_inside, .fullgraph = true);
-    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                *y = dync_randn(dync_shape(4), .requires_grad = true);
     dync_call(f, x, y);
     dync_tensor *plain = dync_clone(dync_grad(x));
     /* comes after the first compile: guarded */
@@ -314,25 +354,33 @@ static dync_value scaled_forward(dync_autograd_ctx *ctx, const dync_value *args,
 static dync_value scaled_backward(dync_autograd_ctx *ctx, const dync_value *grads, int n)
 {
     (void)n;
-    return dync_tuple(dync_mul(grads[0], 10), dync_sum(dync_mul(grads[0], dync_saved(ctx, 0)), dync_shape(0), false));
+    return dync_tuple(dync_mul(grads[0], 10),
+                      dync_sum(dync_mul(grads[0], dync_saved(ctx, 0)), dync_shape(0), false));
 }
 static const dync_autograd_function scaled = {"Scaled", scaled_forward, scaled_backward};
 static dync_tensor *custom_step(dync_tensor *x, dync_tensor *y)
 {
-    dync_tensor *loss = dync_sum(dync_sin(dync_as_tensor(dync_apply(&scaled, x, y))), DYNC_ALL, false);
+    dync_tensor *loss =
+        dync_sum(dync_sin(dync_as_tensor(dync_apply(&scaled, x, y))), DYNC_ALL, false);
     dync_backward(loss);
     return loss;
 }
-static dync_tensor *custom_outside(dync_tensor *x, dync_tensor *y) { return dync_cos(dync_as_tensor(dync_apply(&scaled, x, y))); }
+static dync_tensor *custom_outside(dync_tensor *x, dync_tensor *y)
+{
+    return dync_cos(dync_as_tensor(dync_apply(&scaled, x, y)));
+}
 TEST(custom_functions)
 {
     equal(custom_step, (how){.leaf = true, .fullgraph = true, .frames = 1});
     equal(custom_step, (how){.leaf = true});
     equal(custom_outside, (how){.leaf = true, .backward = true});
     equal(custom_outside, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
-    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                *y = dync_randn(dync_shape(4), .requires_grad = true);
     dync_compiled *f = dync_compile(custom_outside, .fullgraph = true);
-    for (int i = 0; i < 2; i++) EXPECT(same(dync_call(f, dync_detach(x), dync_detach(y)), dync_detach(custom_outside(x, y)), 1e-5));
+    for (int i = 0; i < 2; i++)
+        EXPECT(same(dync_call(f, dync_detach(x), dync_detach(y)), dync_detach(custom_outside(x, y)),
+                    1e-5));
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
@@ -354,7 +402,8 @@ static dync_tensor *makes_a_leaf(dync_tensor *x, dync_tensor *y)
 static dync_tensor *asks(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *z = dync_mul(x, y);
-    double k = dync_is_leaf(x) + 2 * dync_is_leaf(z) + 4 * dync_has_grad_fn(z) + 8 * dync_requires_grad(z) + 16 * dync_is_leaf(dync_detach(z));
+    double k = dync_is_leaf(x) + 2 * dync_is_leaf(z) + 4 * dync_has_grad_fn(z) +
+               8 * dync_requires_grad(z) + 16 * dync_is_leaf(dync_detach(z));
     return dync_mul(z, k);
 }
 TEST(requires_grad)
@@ -380,7 +429,10 @@ TEST(random_state)
     equal(seeds, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
 }
 /* ---- nodes and files in traced code: breaks, on real data ------------------------------------ */
-static dync_tensor *tripled(dync_tensor *g, void *user) { return (void)user, g ? dync_mul(g, 3) : NULL; }
+static dync_tensor *tripled(dync_tensor *g, void *user)
+{
+    return (void)user, g ? dync_mul(g, 3) : NULL;
+}
 static dync_tensor *node_hook(dync_tensor *x, dync_tensor *y)
 {
     /* used before the hook stands there: it sees that gradient too */
@@ -403,18 +455,28 @@ TEST(nodes_and_files_are_breaks)
     dync_tensor *(*const fn[])(dync_tensor *, dync_tensor *) = {node_hook, node_call, by_file};
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
     for (int k = 0; k < 9; k++) {
-        dync_compiled *f = dync_compile(fn[k / 3], .backend = backends[k % 3]), *whole = dync_compile(fn[k / 3], .fullgraph = true);
-        for (int call = 0; call < 3; call++) DYNC_SCOPE {
-            dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true), *y = dync_randn(dync_shape(3), .requires_grad = true);
-            dync_tensor *r = dync_call(f, x, y), *want = fn[k / 3](x, y);
-            EXPECT(r && dync_allclose(r, want, 1e-5, 1e-6));
-            if (!r || k / 3 > 0) continue;
-            dync_tensor *got = dync_as_tensor(dync_at(dync_gradients(DYNC_V(r), DYNC_V(x), DYNC_V(dync_ones_like(r)), (dync_grad_options){0}), 0));
-            dync_tensor *plain = dync_as_tensor(dync_at(dync_gradients(DYNC_V(want), DYNC_V(x), DYNC_V(dync_ones_like(r)), (dync_grad_options){0}), 0));
-            EXPECT(got && plain && dync_allclose(got, plain, 1e-5, 1e-6));
-        }
+        dync_compiled *f = dync_compile(fn[k / 3], .backend = backends[k % 3]),
+                      *whole = dync_compile(fn[k / 3], .fullgraph = true);
+        for (int call = 0; call < 3; call++) DYNC_SCOPE
+            {
+                dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true),
+                            *y = dync_randn(dync_shape(3), .requires_grad = true);
+                dync_tensor *r = dync_call(f, x, y), *want = fn[k / 3](x, y);
+                EXPECT(r && dync_allclose(r, want, 1e-5, 1e-6));
+                if (!r || k / 3 > 0) continue;
+                dync_tensor *got = dync_as_tensor(
+                    dync_at(dync_gradients(DYNC_V(r), DYNC_V(x), DYNC_V(dync_ones_like(r)),
+                                           (dync_grad_options){0}),
+                            0));
+                dync_tensor *plain = dync_as_tensor(
+                    dync_at(dync_gradients(DYNC_V(want), DYNC_V(x), DYNC_V(dync_ones_like(r)),
+                                           (dync_grad_options){0}),
+                            0));
+                EXPECT(got && plain && dync_allclose(got, plain, 1e-5, 1e-6));
+            }
         dync_on_error(quiet, NULL);
-        EXPECT(!dync_call(whole, dync_ones(dync_shape(3), .requires_grad = true), dync_ones(dync_shape(3), .requires_grad = true)));
+        EXPECT(!dync_call(whole, dync_ones(dync_shape(3), .requires_grad = true),
+                          dync_ones(dync_shape(3), .requires_grad = true)));
         EXPECT_STATUS(dync_error(), DYNC_ERR_UNSUPPORTED);
         EXPECT_HAS_STR(dync_error_message(), k / 3 == 2 ? "numpy.save" : "Tensor.grad_fn");
         dync_clear_error();
@@ -426,7 +488,10 @@ TEST(nodes_and_files_are_breaks)
 }
 
 static dync_tensor *relu_of(dync_tensor *x) { return dync_relu(x); }
-static dync_tensor *allowed_of(dync_tensor *x) { return dync_sin(dync_frame(dync_allow_in_graph(relu_of), dync_add(x, 1))); }
+static dync_tensor *allowed_of(dync_tensor *x)
+{
+    return dync_sin(dync_frame(dync_allow_in_graph(relu_of), dync_add(x, 1)));
+}
 TEST(allowed_functions_take_symbolic_sizes)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};

@@ -1,8 +1,10 @@
-/* Pictures and pages: dync_graph_dot, dync_explain_html, the recompile history; and names of values in printed graphs. */
+/* Pictures and pages: dync_graph_dot, dync_explain_html, the recompile history; and names of values
+ * in printed graphs. */
 #include "counter.h"
 
 static dync_graph *kept;
-static dync_status keep_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status keep_compile(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options, (void)user;
     if (!kept) kept = dync_graph_retain(g);
@@ -38,8 +40,11 @@ TEST(names_of_reassigned_values)
     EXPECT_EQ_INT(dync_graph_len(kept), 43);
     EXPECT_HAS_STR(text, "        x: \"f32[20, 20]\" = torch.sin(l_x_);  l_x_ = None\n");
     for (int i = 1; i < 20; i++) {
-        if (i == 1) snprintf(line, sizeof line, "x_1: \"f32[20, 20]\" = torch.sin(x);  x = None\n");
-        else snprintf(line, sizeof line, "x_%d: \"f32[20, 20]\" = torch.sin(x_%d);  x_%d = None\n", i, i - 1, i - 1);
+        if (i == 1)
+            snprintf(line, sizeof line, "x_1: \"f32[20, 20]\" = torch.sin(x);  x = None\n");
+        else
+            snprintf(line, sizeof line, "x_%d: \"f32[20, 20]\" = torch.sin(x_%d);  x_%d = None\n",
+                     i, i - 1, i - 1);
         EXPECT_HAS_STR(text, line);
     }
     EXPECT_HAS_STR(text, "x_20: \"f32[20, 20]\" = torch.relu(x_19);  x_19 = None\n");
@@ -86,20 +91,20 @@ TEST(dot_text)
     readable_of(plain_sines, dync_randn(dync_shape(3)));
     REQUIRE(kept != NULL);
     EXPECT_EQ_STR(dync_graph_dot(kept),
-        "digraph \"GraphModule\" {\n"
-        "    node [shape=box, fontname=\"monospace\", fontsize=11];\n"
-        "    n0 [label=\"L['x']\\nf32[3]\", style=filled, fillcolor=\"#dbeafe\"];\n"
-        "    n1 [label=\"sin\\nf32[3]\"];\n"
-        "    { n0; } -> n1;\n"
-        "    n2 [label=\"sin\\nf32[3]\"];\n"
-        "    { n1; } -> n2;\n"
-        "    n3 [label=\"sin\\nf32[3]\"];\n"
-        "    { n2; } -> n3;\n"
-        "    n4 [label=\"relu\\nf32[3]\"];\n"
-        "    { n3; } -> n4;\n"
-        "    n5 [label=\"output\", style=filled, fillcolor=\"#dcfce7\"];\n"
-        "    { n4; } -> n5;\n"
-        "}\n");
+                  "digraph \"GraphModule\" {\n"
+                  "    node [shape=box, fontname=\"monospace\", fontsize=11];\n"
+                  "    n0 [label=\"L['x']\\nf32[3]\", style=filled, fillcolor=\"#dbeafe\"];\n"
+                  "    n1 [label=\"sin\\nf32[3]\"];\n"
+                  "    { n0; } -> n1;\n"
+                  "    n2 [label=\"sin\\nf32[3]\"];\n"
+                  "    { n1; } -> n2;\n"
+                  "    n3 [label=\"sin\\nf32[3]\"];\n"
+                  "    { n2; } -> n3;\n"
+                  "    n4 [label=\"relu\\nf32[3]\"];\n"
+                  "    { n3; } -> n4;\n"
+                  "    n5 [label=\"output\", style=filled, fillcolor=\"#dcfce7\"];\n"
+                  "    { n4; } -> n5;\n"
+                  "}\n");
     dync_graph_free(kept);
     EXPECT(dync_graph_dot(NULL) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
@@ -147,7 +152,7 @@ TEST(html_page)
     EXPECT_HAS_STR(p, "<span class=\"here\">");
     EXPECT_HAS_STR(p, "dync_graph_break(&quot;a &lt; b &amp; \\&quot;c\\&quot;&quot;);");
     EXPECT_HAS_STR(p, "<h2>Guards</h2>");
-    EXPECT(!strstr(p, "src=\"") && !strstr(p, "href=\""));          /* nothing beside it */
+    EXPECT(!strstr(p, "src=\"") && !strstr(p, "href=\"")); /* nothing beside it */
     EXPECT(!strstr(p, "Recompile history"));
     EXPECT_EQ_INT(dync_explain_html(&e, "build/no/such/folder/x.html"), DYNC_ERR_IO);
     dync_clear_error();
@@ -181,7 +186,8 @@ TEST(recompile_history)
     dync_explain_output e = dync_explain(f, x);
     REQUIRE(e.nrecompiles == 3 && e.recompiles);
     EXPECT_EQ_STR(e.recompiles[0], "first compiled");
-    EXPECT_EQ_STR(e.recompiles[1], "tensor 'L['x']' size mismatch at index 0. expected 3, actual 4");
+    EXPECT_EQ_STR(e.recompiles[1],
+                  "tensor 'L['x']' size mismatch at index 0. expected 3, actual 4");
     EXPECT_EQ_STR(e.recompiles[2], "tensor 'L['x']' dtype mismatch. expected Float, actual Double");
     EXPECT_OK(dync_explain_html(&e, "build/test_explain.html"));
     EXPECT_HAS_STR(read_page("build/test_explain.html"), "<h2>Recompile history</h2>");

@@ -1,4 +1,5 @@
-/* Guards, recompiles and branches: the texts of the conformance list's section 9. Rows: tests/aot/test_rows_a_guards.c. */
+/* Guards, recompiles and branches: the texts of the conformance list's section 9. Rows A-08 to
+ * A-17: tests/aot/test_rows_a_guards.c. */
 #include "counter.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -7,7 +8,8 @@ static const char *reason_of(dync_tensor *first, dync_tensor *second)
 {
     static char reason[512];
     reason[0] = 0;
-    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager", .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager",
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
     dync_call(f, first);
     dync_call(f, second);
     dync_compiled_free(f);
@@ -16,9 +18,12 @@ static const char *reason_of(dync_tensor *first, dync_tensor *second)
 TEST(guard_texts)
 {
     dync_tensor *a = dync_randn(dync_shape(3, 4));
-    EXPECT_EQ_STR(reason_of(a, dync_randn(dync_shape(2, 4))), "tensor 'L['x']' size mismatch at index 0. expected 3, actual 2");
-    EXPECT_EQ_STR(reason_of(a, dync_randn(dync_shape(3))), "tensor 'L['x']' rank mismatch. expected 2, actual 1");
-    EXPECT_EQ_STR(reason_of(a, dync_to_dtype(a, DYNC_F16)), "tensor 'L['x']' dtype mismatch. expected Float, actual Half");
+    EXPECT_EQ_STR(reason_of(a, dync_randn(dync_shape(2, 4))),
+                  "tensor 'L['x']' size mismatch at index 0. expected 3, actual 2");
+    EXPECT_EQ_STR(reason_of(a, dync_randn(dync_shape(3))),
+                  "tensor 'L['x']' rank mismatch. expected 2, actual 1");
+    EXPECT_EQ_STR(reason_of(a, dync_to_dtype(a, DYNC_F16)),
+                  "tensor 'L['x']' dtype mismatch. expected Float, actual Half");
     EXPECT_EQ_STR(reason_of(a, dync_transpose(dync_randn(dync_shape(4, 3)), 0, 1)),
                   "tensor 'L['x']' stride mismatch at index 0. expected 4, actual 1");
     EXPECT_EQ_STR(reason_of(a, dync_randn(dync_shape(3, 4), .requires_grad = true)),
@@ -27,7 +32,8 @@ TEST(guard_texts)
 TEST(grad_mode_is_guarded)
 {
     char reason[512] = "";
-    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager", .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager",
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
     dync_tensor *x = dync_randn(dync_shape(3));
     dync_call(f, x);
     DYNC_NO_GRAD { dync_call(f, x); }
@@ -40,14 +46,16 @@ TEST(recompile_limit_falls_back_to_eager)
 {
     counter c = {0};
     dync_backend b = COUNTER(c);
-    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend_object = &b, .dynamic = DYNC_DYNAMIC_OFF);
+    dync_compiled *f =
+        dync_compile(twice_it, .args = "x", .backend_object = &b, .dynamic = DYNC_DYNAMIC_OFF);
     for (int n = 2; n < 20; n++) {
         dync_tensor *x = dync_randn(dync_shape(n));
         EXPECT(same(twice_it(x), dync_call(f, x), 1e-6));
     }
     EXPECT_EQ_INT(c.frame_count, 8);
     dync_compiled_free(f);
-    f = dync_compile(twice_it, .args = "x", .backend_object = &b, .fullgraph = true, .recompile_limit = 2, .dynamic = DYNC_DYNAMIC_OFF);
+    f = dync_compile(twice_it, .args = "x", .backend_object = &b, .fullgraph = true,
+                     .recompile_limit = 2, .dynamic = DYNC_DYNAMIC_OFF);
     dync_call(f, dync_randn(dync_shape(2))), dync_call(f, dync_randn(dync_shape(3)));
     EXPECT(dync_call(f, dync_randn(dync_shape(4))) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_RECOMPILE_LIMIT);
@@ -56,23 +64,33 @@ TEST(recompile_limit_falls_back_to_eager)
     dync_clear_error();
     dync_compiled_free(f);
 }
-/* Which function it is, why the last guard failed, and what to do: as a warning once, and under fullgraph behind upstream's text. */
+/* Which function it is, why the last guard failed, and what to do: as a warning once, and under
+ * fullgraph behind upstream's text. */
 enum { SCALED_BY = __LINE__ + 1 };
-static dync_value scaled_by(const dync_value *a, int n, void *user) { (void)n, (void)user; return DYNC_V(dync_mul(dync_as_tensor(a[0]), dync_as_float(a[1]))); }
+static dync_value scaled_by(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return DYNC_V(dync_mul(dync_as_tensor(a[0]), dync_as_float(a[1])));
+}
 TEST(recompile_limit_names_function_and_reason)
 {
     char want[1024], said[4096] = "";
-    dync_compiled *f = dync_compile(scaled_by, .args = "x, alpha", .backend = "eager", .fullgraph = true, .recompile_limit = 2);
+    dync_compiled *f = dync_compile(scaled_by, .args = "x, alpha", .backend = "eager",
+                                    .fullgraph = true, .recompile_limit = 2);
     dync_tensor *x = dync_ones(dync_shape(3));
     for (int i = 0; i < 3; i++) EXPECT((dync_call(f, x, i + 0.5) != NULL) == (i < 2));
-    snprintf(want, sizeof want, "cache_size_limit reached\n   function: 'scaled_by' (%s:%d)\n   last reason: L['alpha'] == 0.5\n", __FILE__, SCALED_BY);
+    snprintf(
+        want, sizeof want,
+        "cache_size_limit reached\n   function: 'scaled_by' (%s:%d)\n   last reason: L['alpha'] == 0.5\n",
+        __FILE__, SCALED_BY);
     EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
     EXPECT_HAS_STR(dync_error_message(), "name the number in .symbolic");
     EXPECT_HAS_STR(dync_error_message(), "or raise .recompile_limit, which is 2.");
     dync_clear_error();
     dync_compiled_free(f);
     REQUIRE(freopen("test_guards.log", "wb", stderr) != NULL);
-    f = dync_compile(twice_it, .args = "x", .backend = "eager", .recompile_limit = 2, .dynamic = DYNC_DYNAMIC_OFF);
+    f = dync_compile(twice_it, .args = "x", .backend = "eager", .recompile_limit = 2,
+                     .dynamic = DYNC_DYNAMIC_OFF);
     for (int i = 2; i < 6; i++) EXPECT(dync_call(f, dync_ones(dync_shape(i))) != NULL);
     dync_compiled_free(f);
     fflush(stderr);
@@ -81,15 +99,18 @@ TEST(recompile_limit_names_function_and_reason)
     said[fread(said, 1, sizeof said - 1, log)] = 0;
     fclose(log);
     remove("test_guards.log");
-    EXPECT_HAS_STR(said, "torch._dynamo hit config.cache_size_limit (2)\n   function: 'twice_it' (");
-    EXPECT_HAS_STR(said, "\n   last reason: tensor 'L['x']' size mismatch at index 0. expected 2, actual 4\n");
+    EXPECT_HAS_STR(said,
+                   "torch._dynamo hit config.cache_size_limit (2)\n   function: 'twice_it' (");
+    EXPECT_HAS_STR(
+        said, "\n   last reason: tensor 'L['x']' size mismatch at index 0. expected 2, actual 4\n");
     EXPECT_HAS_STR(said, "leave .dynamic at its default");
     const char *first = strstr(said, "torch._dynamo hit");
-    EXPECT(first && !strstr(first + 1, "torch._dynamo hit"));                 /* once */
+    EXPECT(first && !strstr(first + 1, "torch._dynamo hit")); /* once */
 }
 TEST(error_on_recompile)
 {
-    dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager", .error_on_recompile = true);
+    dync_compiled *f =
+        dync_compile(twice_it, .args = "x", .backend = "eager", .error_on_recompile = true);
     dync_tensor *x = dync_randn(dync_shape(3));
     dync_call(f, x), dync_call(f, x);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
@@ -129,7 +150,8 @@ TEST(known_outcomes_do_not_call_the_function)
 
 static dync_tensor *loop_until(dync_tensor *x)
 {
-    for (int i = 0; i < 5 && dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 1)); i++) x = dync_mul(x, 0.5);
+    for (int i = 0; i < 5 && dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 1)); i++)
+        x = dync_mul(x, 0.5);
     return dync_add(x, 1);
 }
 TEST(loops_on_values)
@@ -207,7 +229,7 @@ TEST(foreign_tensors_are_held_weakly)
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 6.0), 0));
     dync_release(global_weight);
     DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 5.0)); }
-    EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 5.0), 0));   /* died: captured anew */
+    EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 5.0), 0)); /* died: captured anew */
     dync_compiled_free(f);
     f = dync_compile(rereads_global, .args = "x");
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 5.0), 0));

@@ -1,22 +1,56 @@
-/* Calls of functions with opaque breaks follow what earlier calls did (src/capture/replay.c). Random programs that go many ways, and the
- * cases where following must stop. All numbers are small integers, so that compiled and eager results are equal to the last bit. */
+/* Calls of functions with opaque breaks follow what earlier calls did (src/capture/replay.c).
+ * Random programs that go many ways, and the cases where following must stop. All numbers are small
+ * integers, so that compiled and eager results are equal to the last bit. */
 #define TEST_AFTER_EACH dync_shutdown()
 #include "counter.h"
 #include <pthread.h>
 
 /* ---- random programs ------------------------------------------------------------------------- */
-enum { ADD, SUB, MUL, RELU, NEG, ADD_CONST, MAX, TRANSPOSE, ROW, SUMMED, IN_PLACE, IN_PLACE_INPUT, BREAK, IF_ITEM, IF_BOOL, READ_DATA,
-       WRITE_DATA, DISABLED, DISABLED_WRITES, FRAME, GLOBAL, NO_GRAD, SCALED, CALLBACK, N_OPS };
+enum {
+    ADD,
+    SUB,
+    MUL,
+    RELU,
+    NEG,
+    ADD_CONST,
+    MAX,
+    TRANSPOSE,
+    ROW,
+    SUMMED,
+    IN_PLACE,
+    IN_PLACE_INPUT,
+    BREAK,
+    IF_ITEM,
+    IF_BOOL,
+    READ_DATA,
+    WRITE_DATA,
+    DISABLED,
+    DISABLED_WRITES,
+    FRAME,
+    GLOBAL,
+    NO_GRAD,
+    SCALED,
+    CALLBACK,
+    N_OPS
+};
 enum { REGS = 8, SIZE = 3, LENGTH = 28, GLOBALS = 3 };
-typedef struct ins { int op, to, a, b, k; } ins;
-typedef struct program { int n; ins at[LENGTH]; } program;
+typedef struct ins {
+    int op, to, a, b, k;
+} ins;
+typedef struct program {
+    int n;
+    ins at[LENGTH];
+} program;
 static program now;
 static dync_tensor *globals[GLOBALS];
 
 static dync_tensor *bounded(dync_tensor *x) { return dync_clamp(x, -9, 9); }
 static dync_tensor *twice(dync_tensor *x) { return dync_add(x, x); }
 static dync_tensor *written(dync_tensor *x) { return dync_add_(x, 1); }
-static dync_tensor *plain_frame(dync_tensor *x, dync_tensor *y) { return dync_sub(dync_relu(x), y); }
+static dync_tensor *plain_frame(dync_tensor *x, dync_tensor *y)
+{
+    return dync_sub(dync_relu(x), y);
+}
 static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *z = dync_sub(x, 2);
@@ -51,20 +85,30 @@ static int run_from(dync_tensor **r, int i)
     case IF_ITEM: item = dync_item(dync_sum(a, DYNC_ALL, false)); return item > c->k ? 1 : 2;
     case IF_BOOL: return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), c->k)) ? 1 : 2;
     case READ_DATA: return ((const float *)dync_data(dync_contiguous(a)))[2] > 0 ? 1 : 2;
-    case WRITE_DATA: *to = dync_clone(a); ((float *)dync_data(*to))[1] = (float)c->k; break;
+    case WRITE_DATA:
+        *to = dync_clone(a);
+        ((float *)dync_data(*to))[1] = (float)c->k;
+        break;
     case DISABLED: *to = bounded(dync_frame(dync_disable(twice), a)); break;
     case DISABLED_WRITES:
         *to = dync_clone(a);
         dync_frame(dync_disable(written), *to);
         *to = bounded(*to);
         break;
-    case FRAME: *to = bounded(c->k & 1 ? dync_frame(plain_frame, a, b) : dync_frame(broken_frame, a, b)); break;
+    case FRAME:
+        *to = bounded(c->k & 1 ? dync_frame(plain_frame, a, b) : dync_frame(broken_frame, a, b));
+        break;
     case GLOBAL:
         dync_guard_tensor("global", &globals[(unsigned)c->k % GLOBALS]);
         *to = bounded(dync_add(a, globals[(unsigned)c->k % GLOBALS]));
         break;
-    case NO_GRAD: DYNC_NO_GRAD { *to = bounded(dync_add(a, 1)); } break;
-    case SCALED: item = dync_item(dync_select(dync_select(a, 0, 0), 0, 1)); *to = bounded(dync_mul(b, item)); break;
+    case NO_GRAD:
+        DYNC_NO_GRAD { *to = bounded(dync_add(a, 1)); }
+        break;
+    case SCALED:
+        item = dync_item(dync_select(dync_select(a, 0, 0), 0, 1));
+        *to = bounded(dync_mul(b, item));
+        break;
     case CALLBACK: dync_graph_break("another"); break;
     default: break;
     }
@@ -103,26 +147,51 @@ static bool all_equal(dync_value a, dync_value b)
     if (a.kind != b.kind) return false;
     if (a.kind == DYNC_KIND_LIST) {
         bool equal = dync_len(a) == dync_len(b);
-        for (int i = 0; equal && i < dync_len(a); i++) equal = all_equal(dync_at(a, i), dync_at(b, i));
+        for (int i = 0; equal && i < dync_len(a); i++)
+            equal = all_equal(dync_at(a, i), dync_at(b, i));
         return equal;
     }
-    return a.kind == DYNC_KIND_TENSOR && dync_requires_grad(a.as.t) == dync_requires_grad(b.as.t) && dync_equal(a.as.t, b.as.t);
+    return a.kind == DYNC_KIND_TENSOR && dync_requires_grad(a.as.t) == dync_requires_grad(b.as.t) &&
+           dync_equal(a.as.t, b.as.t);
 }
 
 static void show_program(void)
 {
-    static const char *const names[] = {"add", "sub", "mul", "relu", "neg", "add_const", "max", "transpose", "row", "summed", "in_place",
-        "in_place_input", "break", "if_item", "if_bool", "read_data", "write_data", "disabled", "disabled_writes", "frame", "global", "no_grad",
-        "scaled", "break"};
+    static const char *const names[] = {"add",
+                                        "sub",
+                                        "mul",
+                                        "relu",
+                                        "neg",
+                                        "add_const",
+                                        "max",
+                                        "transpose",
+                                        "row",
+                                        "summed",
+                                        "in_place",
+                                        "in_place_input",
+                                        "break",
+                                        "if_item",
+                                        "if_bool",
+                                        "read_data",
+                                        "write_data",
+                                        "disabled",
+                                        "disabled_writes",
+                                        "frame",
+                                        "global",
+                                        "no_grad",
+                                        "scaled",
+                                        "break"};
     for (int i = 0; i < now.n; i++)
-        printf("    %2d: r%d = %s r%d r%d %d\n", i, now.at[i].to, names[now.at[i].op], now.at[i].a, now.at[i].b, now.at[i].k);
+        printf("    %2d: r%d = %s r%d r%d %d\n", i, now.at[i].to, names[now.at[i].op], now.at[i].a,
+               now.at[i].b, now.at[i].k);
 }
 
 /* d sum(y) / d leaf. */
 static dync_value gradient(dync_value y, dync_tensor *leaf)
 {
     dync_value loss = dync_v_tensor(dync_sum(y.as.t, DYNC_ALL, false));
-    dync_value list = dync_gradients(loss, dync_v_tensor(leaf), DYNC_NONE, (dync_grad_options){.allow_unused = true});
+    dync_value list = dync_gradients(loss, dync_v_tensor(leaf), DYNC_NONE,
+                                     (dync_grad_options){.allow_unused = true});
     dync_value g = dync_len(list) ? dync_at(list, 0) : list;
     /* no graph on the way, or one without effect */
     return g.kind == DYNC_KIND_NONE ? dync_v_tensor(dync_zeros(dync_shape(SIZE, SIZE))) : g;
@@ -132,7 +201,8 @@ static dync_value gradient(dync_value y, dync_tensor *leaf)
 static bool same_both_ways(dync_compiled *f, bool grad)
 {
     bool same = true;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *leaf[2];
         dync_value x[2][2];
         for (int i = 0; i < 2; i++) {
@@ -144,9 +214,11 @@ static bool same_both_ways(dync_compiled *f, bool grad)
             }
         }
         dync_value want = run_program(x[0], 2, NULL), got = dync_call_values(f, 2, x[1]);
-        same = dync_error() == DYNC_OK && all_equal(want, got) && all_equal(x[0][0], x[1][0]) && all_equal(x[0][1], x[1][1]);
+        same = dync_error() == DYNC_OK && all_equal(want, got) && all_equal(x[0][0], x[1][0]) &&
+               all_equal(x[0][1], x[1][1]);
         if (same && grad && dync_requires_grad(dync_at(want, 0).as.t)) {
-            dync_value a = gradient(dync_at(want, 0), leaf[0]), b = gradient(dync_at(got, 0), leaf[1]);
+            dync_value a = gradient(dync_at(want, 0), leaf[0]),
+                       b = gradient(dync_at(got, 0), leaf[1]);
             same = dync_error() == DYNC_OK && all_equal(a, b);
         }
     }
@@ -155,29 +227,35 @@ static bool same_both_ways(dync_compiled *f, bool grad)
 
 static void programs(int n, const char *backend, bool grad)
 {
-    for (int p = 0; p < n; p++) DYNC_SCOPE {
-        make_program(grad);
-        for (int i = 0; i < GLOBALS; i++) globals[i] = small_integers();
-        dync_compiled *f = dync_compile(run_program, .backend = backend, .args = "x, y", .recompile_limit = 64);
-        bool same = true;
-        for (int call = 0; call < 24 && same; call++) {
-            if (pick(6) == 0) globals[pick(GLOBALS)] = small_integers();
-            same = same_both_ways(f, grad);
-            if (!EXPECT(same)) {
-                printf("    program %d, call %d: %s\n", p, call, dync_error() ? dync_error_message() : "another result");
-                show_program();
+    for (int p = 0; p < n; p++) DYNC_SCOPE
+        {
+            make_program(grad);
+            for (int i = 0; i < GLOBALS; i++) globals[i] = small_integers();
+            dync_compiled *f = dync_compile(run_program, .backend = backend, .args = "x, y",
+                                            .recompile_limit = 64);
+            bool same = true;
+            for (int call = 0; call < 24 && same; call++) {
+                if (pick(6) == 0) globals[pick(GLOBALS)] = small_integers();
+                same = same_both_ways(f, grad);
+                if (!EXPECT(same)) {
+                    printf("    program %d, call %d: %s\n", p, call,
+                           dync_error() ? dync_error_message() : "another result");
+                    show_program();
+                }
             }
+            dync_clear_error();
+            dync_compiled_free(f);
         }
-        dync_clear_error();
-        dync_compiled_free(f);
-    }
 }
 TEST(random_programs_eager) { programs(120, "eager", false); }
 TEST(random_programs_inductor) { programs(120, "inductor", false); }
 TEST(random_programs_with_gradients) { programs(60, "inductor", true); }
 
 /* ---- where following stops ------------------------------------------------------------------- */
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 static int way;
 static dync_tensor *kept;
 
@@ -194,13 +272,16 @@ TEST(a_handle_kept_from_an_earlier_call)
     dync_on_error(quiet, NULL);
     dync_tensor *x = dync_ones(dync_shape(4));
     dync_compiled *f = dync_compile(keeps);
-    for (int i = 0; i < 20; i++) DYNC_SCOPE {
-        way = i % 4 == 3;
-        dync_tensor *r = dync_call(f, x);
-        if (!way) EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), 4, 0);
-        else EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
-        dync_clear_error();
-    }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE
+        {
+            way = i % 4 == 3;
+            dync_tensor *r = dync_call(f, x);
+            if (!way)
+                EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), 4, 0);
+            else
+                EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+            dync_clear_error();
+        }
     dync_compiled_free(f);
 }
 
@@ -220,15 +301,18 @@ static dync_tensor *many(dync_tensor *x)
 }
 TEST(another_way_wants_what_was_dropped)
 {
-    static const int ways[] = {7, 7, 7, 7, 3, 7, 8, 8, 8, 9, 9, 2, 10, 10, 7, 10, 9, 8, 1, 5, 0, 6, 4, 3, 9, 10, 2};
+    static const int ways[] = {7, 7,  7, 7, 3, 7, 8, 8, 8, 9, 9, 2,  10, 10,
+                               7, 10, 9, 8, 1, 5, 0, 6, 4, 3, 9, 10, 2};
     dync_compiled *f = dync_compile(many);
     for (int first = 0; first < 3; first++) {
-        for (int i = 0; i < 54; i++) DYNC_SCOPE {
-            way = ways[(i * (first + 1) + first) % 27];
-            dync_tensor *x = dync_full(dync_shape(5), i), *same = dync_clone(x);
-            dync_tensor *got = dync_call(f, x), *want = many(same);
-            if (!EXPECT(got && dync_equal(got, want) && dync_equal(x, same))) printf("    call %d, way %d\n", i, way);
-        }
+        for (int i = 0; i < 54; i++) DYNC_SCOPE
+            {
+                way = ways[(i * (first + 1) + first) % 27];
+                dync_tensor *x = dync_full(dync_shape(5), i), *same = dync_clone(x);
+                dync_tensor *got = dync_call(f, x), *want = many(same);
+                if (!EXPECT(got && dync_equal(got, want) && dync_equal(x, same)))
+                    printf("    call %d, way %d\n", i, way);
+            }
         dync_reset();
     }
     dync_compiled_free(f);
@@ -249,10 +333,11 @@ static dync_tensor *scoped(dync_tensor *x)
 TEST(scopes_inside)
 {
     dync_compiled *f = dync_compile(scoped);
-    for (int i = 0; i < 10; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_full(dync_shape(3), i);
-        EXPECT(dync_equal(dync_call(f, x), scoped(x)));
-    }
+    for (int i = 0; i < 10; i++) DYNC_SCOPE
+        {
+            dync_tensor *x = dync_full(dync_shape(3), i);
+            EXPECT(dync_equal(dync_call(f, x), scoped(x)));
+        }
     dync_compiled_free(f);
 }
 
@@ -274,15 +359,18 @@ static dync_tensor *recursive(dync_tensor *x)
 TEST(recursion)
 {
     itself = dync_compile(recursive);
-    for (int i = 0; i < 12; i++) DYNC_SCOPE {
-        double x = i, want = x;
-        depth = i % 4;
-        double y[5];
-        for (int d = 0; d <= depth; d++) want = y[d] = want + 1;
-        want = -want;
-        for (int d = depth; d >= 0; d--) want = 2 * want + y[d];
-        EXPECT_NEAR(dync_item(dync_select(dync_call(itself, dync_full(dync_shape(2), x)), 0, 0)), want, 0);
-    }
+    for (int i = 0; i < 12; i++) DYNC_SCOPE
+        {
+            double x = i, want = x;
+            depth = i % 4;
+            double y[5];
+            for (int d = 0; d <= depth; d++) want = y[d] = want + 1;
+            want = -want;
+            for (int d = depth; d >= 0; d--) want = 2 * want + y[d];
+            EXPECT_NEAR(
+                dync_item(dync_select(dync_call(itself, dync_full(dync_shape(2), x)), 0, 0)), want,
+                0);
+        }
     dync_compiled_free(itself);
 }
 
@@ -290,15 +378,18 @@ TEST(what_crosses_changes)
 {
     dync_compiled *f = dync_compile(keeps, .recompile_limit = 20);
     way = 0;
-    for (int i = 0; i < 60; i++) DYNC_SCOPE {
-        dync_tensor *base = dync_rand(dync_shape(4, 6)), *x = base;
-        if (i % 5 == 1) x = dync_transpose(base, 0, 1);
-        if (i % 5 == 2) x = dync_select(base, 0, 1);
-        if (i % 5 == 3) x = dync_to_dtype(base, DYNC_F64);
-        if (i % 5 == 4) x = dync_requires_grad_(base, true);
-        dync_tensor *got = dync_call(f, x), *want = dync_mul(dync_add(x, 1), 2);
-        EXPECT(dync_type(got) == dync_type(want) && dync_requires_grad(got) == dync_requires_grad(want) && dync_allclose(got, want, 1e-6, 1e-6));
-    }
+    for (int i = 0; i < 60; i++) DYNC_SCOPE
+        {
+            dync_tensor *base = dync_rand(dync_shape(4, 6)), *x = base;
+            if (i % 5 == 1) x = dync_transpose(base, 0, 1);
+            if (i % 5 == 2) x = dync_select(base, 0, 1);
+            if (i % 5 == 3) x = dync_to_dtype(base, DYNC_F64);
+            if (i % 5 == 4) x = dync_requires_grad_(base, true);
+            dync_tensor *got = dync_call(f, x), *want = dync_mul(dync_add(x, 1), 2);
+            EXPECT(dync_type(got) == dync_type(want) &&
+                   dync_requires_grad(got) == dync_requires_grad(want) &&
+                   dync_allclose(got, want, 1e-6, 1e-6));
+        }
     dync_compiled_free(f);
 }
 
@@ -306,9 +397,15 @@ TEST(following_allocates_nothing)
 {
     dync_compiled *f = dync_compile(many);
     dync_tensor *x = dync_ones(dync_shape(64));
-    for (int i = 0; i < 100; i++) DYNC_SCOPE { way = i % 2 ? 7 : 3, dync_call(f, x); }
+    for (int i = 0; i < 100; i++) DYNC_SCOPE
+        {
+            way = i % 2 ? 7 : 3, dync_call(f, x);
+        }
     dync_memory before = dync_memory_stats();
-    for (int i = 0; i < 2000; i++) DYNC_SCOPE { way = i % 2 ? 7 : 3, dync_call(f, x); }
+    for (int i = 0; i < 2000; i++) DYNC_SCOPE
+        {
+            way = i % 2 ? 7 : 3, dync_call(f, x);
+        }
     dync_memory after = dync_memory_stats();
     EXPECT_EQ_INT(after.mallocs, before.mallocs);
     EXPECT_EQ_INT(after.live_bytes, before.live_bytes);
@@ -320,13 +417,18 @@ TEST(following_allocates_nothing)
 static dync_tensor *ten_ifs(dync_tensor *x)
 {
     for (int i = 0; i < 10; i++) {
-        if (dync_bool(dync_gt(dync_select(x, 0, i), 0))) x = dync_add(x, 0.5);
-        else x = dync_sub(x, 0.5);
+        if (dync_bool(dync_gt(dync_select(x, 0, i), 0)))
+            x = dync_add(x, 0.5);
+        else
+            x = dync_sub(x, 0.5);
     }
     return x;
 }
 /* Operators whose result's shape depends on data are opaque breaks that give tensors. */
-static dync_tensor *places(dync_tensor *x) { return dync_sum(dync_nonzero(dync_relu(x)), dync_shape(0), false); }
+static dync_tensor *places(dync_tensor *x)
+{
+    return dync_sum(dync_nonzero(dync_relu(x)), dync_shape(0), false);
+}
 static dync_tensor *chosen(dync_tensor *x)
 {
     dync_tensor *y = dync_masked_select(dync_mul(x, 3), dync_gt(x, 0));
@@ -339,20 +441,22 @@ TEST(shapes_that_depend_on_data)
     const char *const backend[] = {"eager", "aot_eager", "inductor"};
     for (int k = 0; k < 9; k++) {
         dync_compiled *f = dync_compile(fn[k / 3], .backend = backend[k % 3]);
-        for (int i = 0; i < 10; i++) DYNC_SCOPE {
-            dync_tensor *x = dync_sub(dync_trunc(dync_mul(dync_rand(dync_shape(3, 4)), 5)), 2);
-            dync_tensor *r = dync_call(f, x), *want = fn[k / 3](x);
-            EXPECT(r && want && dync_equal(r, want));
-            EXPECT_EQ_INT(dync_error(), DYNC_OK);
-        }
+        for (int i = 0; i < 10; i++) DYNC_SCOPE
+            {
+                dync_tensor *x = dync_sub(dync_trunc(dync_mul(dync_rand(dync_shape(3, 4)), 5)), 2);
+                dync_tensor *r = dync_call(f, x), *want = fn[k / 3](x);
+                EXPECT(r && want && dync_equal(r, want));
+                EXPECT_EQ_INT(dync_error(), DYNC_OK);
+            }
         dync_compiled_free(f);
     }
     dync_compiled *f = dync_compile(chosen);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(3), i + 1), true);
-        EXPECT_EQ_INT(dync_backward(dync_call(f, x)), DYNC_OK);
-        EXPECT(dync_grad(x) && dync_item(dync_select(dync_grad(x), 0, 2)) == 18 * (i + 1));
-    }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE
+        {
+            dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(3), i + 1), true);
+            EXPECT_EQ_INT(dync_backward(dync_call(f, x)), DYNC_OK);
+            EXPECT(dync_grad(x) && dync_item(dync_select(dync_grad(x), 0, 2)) == 18 * (i + 1));
+        }
     dync_compiled_free(f);
     f = dync_compile(places, .fullgraph = true);
     EXPECT(!dync_call(f, dync_ones(dync_shape(2))));
@@ -364,10 +468,11 @@ TEST(ten_ifs_are_about_twenty_segments)
 {
     dync_compiled *f = dync_compile(ten_ifs);
     int64_t before = dync_get_counters().graphs;
-    for (int i = 0; i < 400; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_randn(dync_shape(10));
-        EXPECT(dync_allclose(dync_call(f, x), ten_ifs(x), 1e-6, 1e-6));
-    }
+    for (int i = 0; i < 400; i++) DYNC_SCOPE
+        {
+            dync_tensor *x = dync_randn(dync_shape(10));
+            EXPECT(dync_allclose(dync_call(f, x), ten_ifs(x), 1e-6, 1e-6));
+        }
     EXPECT(dync_get_counters().graphs - before <= 24);
     dync_compiled_free(f);
 }
@@ -379,16 +484,22 @@ TEST(after_fork)
     dync_compiled *f = dync_compile(many), *g = dync_compile(ten_ifs);
     dync_tensor *x = dync_ones(dync_shape(4)), *y = dync_randn(dync_shape(10));
     way = 7;
-    for (int i = 0; i < 5; i++) DYNC_SCOPE { dync_call(f, x), dync_call(g, y); }
+    for (int i = 0; i < 5; i++) DYNC_SCOPE
+        {
+            dync_call(f, x), dync_call(g, y);
+        }
     pid_t child = fork();
     bool same = true;
-    for (int i = 0; i < 20; i++) DYNC_SCOPE {
-        way = i % 8;
-        same = same && dync_equal(dync_call(f, x), many(x)) && dync_allclose(dync_call(g, y), ten_ifs(y), 1e-6, 1e-6);
-    }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE
+        {
+            way = i % 8;
+            same = same && dync_equal(dync_call(f, x), many(x)) &&
+                   dync_allclose(dync_call(g, y), ten_ifs(y), 1e-6, 1e-6);
+        }
     if (child == 0) _exit(same ? 0 : 1);
     int status = 1;
-    EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0);
     EXPECT(same);
     dync_compiled_free(f);
     dync_compiled_free(g);
@@ -406,10 +517,12 @@ static dync_tensor *by_item(dync_tensor *x)
 static void *calls(void *user)
 {
     int seed = (int)(uintptr_t)user;
-    for (int i = 0; i < 300; i++) DYNC_SCOPE {
-        dync_tensor *x = dync_full(dync_shape(4), (i * 7 + seed) % 5), *r = dync_call(shared, x);
-        if (!EXPECT(r && dync_equal(r, by_item(x)))) break;
-    }
+    for (int i = 0; i < 300; i++) DYNC_SCOPE
+        {
+            dync_tensor *x = dync_full(dync_shape(4), (i * 7 + seed) % 5),
+                        *r = dync_call(shared, x);
+            if (!EXPECT(r && dync_equal(r, by_item(x)))) break;
+        }
     return NULL;
 }
 TEST(many_threads)

@@ -1,4 +1,5 @@
-/* Rows B of the conformance list: backends. tests/cuda runs them with everything on a GPU (ROW_DEVICE). */
+/* Rows B of the conformance list: backends. tests/cuda runs them with everything on a GPU
+ * (ROW_DEVICE). */
 #if !defined(ROW_DEVICE)
 #define ROW_DEVICE DYNC_CPU
 #endif
@@ -6,7 +7,8 @@
 
 static dync_module *seq(void)
 {
-    dync_module *m = dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(), dync_nn_linear(10, 10, true), dync_nn_sigmoid());
+    dync_module *m = dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(),
+                                     dync_nn_linear(10, 10, true), dync_nn_sigmoid());
     dync_module_train(m, false);
     EXPECT_OK(dync_module_to_device(m, ROW_DEVICE));
     return m;
@@ -16,7 +18,8 @@ static void works(const char *backend, const char *options)
 {
     dync_manual_seed(7);
     dync_module *m = seq();
-    dync_tensor *x = dync_randn(dync_shape(2, 10), .device = ROW_DEVICE), *r1 = dync_forward_call(m, x);
+    dync_tensor *x = dync_randn(dync_shape(2, 10), .device = ROW_DEVICE),
+                *r1 = dync_forward_call(m, x);
     dync_compiled *f = dync_compile(m, .args = "x", .backend = backend, .options = options);
     dync_tensor *r2 = dync_call(f, x), *r3 = dync_call(f, x);
     EXPECT(same(r1, r2, 0.01) && same(r1, r3, 0.01));
@@ -70,12 +73,17 @@ TEST(B_11_tvm)
 static dync_value abcd(const dync_value *args, int nargs, void *user)
 {
     (void)nargs, (void)user;
-    dync_tensor *a = dync_as_tensor(args[0]), *b = dync_as_tensor(dync_at(args[1], 0)), *c = dync_as_tensor(dync_at(args[1], 1));
+    dync_tensor *a = dync_as_tensor(args[0]), *b = dync_as_tensor(dync_at(args[1], 0)),
+                *c = dync_as_tensor(dync_at(args[1], 1));
     return DYNC_V(dync_sub(dync_div(a, args[2]), dync_div(b, c)));
 }
 
-typedef struct { dync_tensor *r1; int placeholders, calls; } example_inputs;
-static dync_status run_on_examples(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+typedef struct {
+    dync_tensor *r1;
+    int placeholders, calls;
+} example_inputs;
+static dync_status run_on_examples(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                   dync_callable *out, void *user)
 {
     example_inputs *e = user;
     (void)options;
@@ -95,10 +103,14 @@ TEST(B_01_example_inputs)
 {
     example_inputs e = {0};
     dync_backend b = {.name = "examples", .compile = run_on_examples, .user = &e};
-    dync_tensor *a = dync_ones(dync_shape(2), .device = ROW_DEVICE), *two = dync_full(dync_shape(2), 2.0, .device = ROW_DEVICE), *three = dync_full(dync_shape(2), 3.0, .device = ROW_DEVICE);
-    dync_compiled *f = dync_compile(abcd, .args = "a, bc, d", .backend_object = &b, .fullgraph = true);
+    dync_tensor *a = dync_ones(dync_shape(2), .device = ROW_DEVICE),
+                *two = dync_full(dync_shape(2), 2.0, .device = ROW_DEVICE),
+                *three = dync_full(dync_shape(2), 3.0, .device = ROW_DEVICE);
+    dync_compiled *f =
+        dync_compile(abcd, .args = "a, bc, d", .backend_object = &b, .fullgraph = true);
     dync_tensor *r3 = dync_as_tensor(dync_call_value(f, a, dync_tuple(two, three), 4));
-    dync_tensor *r2 = dync_as_tensor(abcd((dync_value[]){DYNC_V(a), dync_tuple(two, three), DYNC_V(4)}, 3, NULL));
+    dync_tensor *r2 =
+        dync_as_tensor(abcd((dync_value[]){DYNC_V(a), dync_tuple(two, three), DYNC_V(4)}, 3, NULL));
     EXPECT(e.r1 != NULL);
     EXPECT_EQ_INT(e.placeholders, 3);
     EXPECT_EQ_INT(e.calls, 3);
@@ -114,7 +126,10 @@ TEST(B_01_example_inputs)
     dync_compiled_free(f);
 }
 
-typedef struct { dync_graph *g; dync_tensor *r1; } runtime_use;
+typedef struct {
+    dync_graph *g;
+    dync_tensor *r1;
+} runtime_use;
 static dync_value record_run(void *state, const dync_value *args, int n)
 {
     runtime_use *r = state;
@@ -122,7 +137,8 @@ static dync_value record_run(void *state, const dync_value *args, int n)
     if (!r->r1) r->r1 = dync_retain(dync_as_tensor(dync_at(v, 0)));
     return v;
 }
-static dync_status record_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status record_compile(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                  dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options;
     ((runtime_use *)user)->g = g;
@@ -135,10 +151,14 @@ TEST(B_02_example_inputs_runtime_use)
 {
     runtime_use u = {0};
     dync_backend b = {.name = "runtime", .compile = record_compile, .user = &u};
-    dync_tensor *a = dync_ones(dync_shape(2), .device = ROW_DEVICE), *two = dync_full(dync_shape(2), 2.0, .device = ROW_DEVICE), *three = dync_full(dync_shape(2), 3.0, .device = ROW_DEVICE);
-    dync_compiled *f = dync_compile(abcd, .args = "a, bc, d", .backend_object = &b, .fullgraph = true);
+    dync_tensor *a = dync_ones(dync_shape(2), .device = ROW_DEVICE),
+                *two = dync_full(dync_shape(2), 2.0, .device = ROW_DEVICE),
+                *three = dync_full(dync_shape(2), 3.0, .device = ROW_DEVICE);
+    dync_compiled *f =
+        dync_compile(abcd, .args = "a, bc, d", .backend_object = &b, .fullgraph = true);
     dync_tensor *r3 = dync_as_tensor(dync_call_value(f, a, dync_tuple(two, three), 4));
-    dync_tensor *r2 = dync_as_tensor(abcd((dync_value[]){DYNC_V(a), dync_tuple(two, three), DYNC_V(4)}, 3, NULL));
+    dync_tensor *r2 =
+        dync_as_tensor(abcd((dync_value[]){DYNC_V(a), dync_tuple(two, three), DYNC_V(4)}, 3, NULL));
     EXPECT(u.r1 != NULL);
     EXPECT(same(u.r1, r2, 1e-4) && same(u.r1, r3, 1e-4));
     dync_release(u.r1);
@@ -165,15 +185,23 @@ TEST(B_12_list_backends)
     EXPECT(listed("", "eager"));
     EXPECT(listed(NULL, "eager"));
     EXPECT(listed("", "ts") && !listed(DYNC_EXCLUDE_DEFAULT, "ts"));
-    EXPECT(listed(DYNC_EXCLUDE_DEFAULT, "cudagraphs") && listed(DYNC_EXCLUDE_DEFAULT, "onnxrt") && listed(DYNC_EXCLUDE_DEFAULT, "tvm"));
+    EXPECT(listed(DYNC_EXCLUDE_DEFAULT, "cudagraphs") && listed(DYNC_EXCLUDE_DEFAULT, "onnxrt") &&
+           listed(DYNC_EXCLUDE_DEFAULT, "tvm"));
 }
 
 static dync_tensor *relu1(dync_tensor *x) { return dync_relu(x); }
 
-/* A device for which this program has no code: the model cannot go there, nor a compiled function make or move a tensor there. */
+/* A device for which this program has no code: the model cannot go there, nor a compiled function
+ * make or move a tensor there. */
 static dync_device elsewhere(void) { return ROW_DEVICE == DYNC_CPU ? DYNC_CUDA : DYNC_CUDA_AT(15); }
-static dync_tensor *made_elsewhere(dync_tensor *x) { return dync_add(x, dync_randn(dync_shape(1, 10), .device = elsewhere())); }
-static dync_tensor *moved_elsewhere(dync_tensor *x) { return dync_relu(dync_to_device(dync_mul(x, 2), elsewhere())); }
+static dync_tensor *made_elsewhere(dync_tensor *x)
+{
+    return dync_add(x, dync_randn(dync_shape(1, 10), .device = elsewhere()));
+}
+static dync_tensor *moved_elsewhere(dync_tensor *x)
+{
+    return dync_relu(dync_to_device(dync_mul(x, 2), elsewhere()));
+}
 static void device_refused(void)
 {
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_DEVICE);
@@ -185,7 +213,8 @@ TEST(B_14_device_without_code)
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
     dync_tensor *(*const fns[])(dync_tensor *) = {made_elsewhere, moved_elsewhere};
     dync_module *m = seq();
-    dync_tensor *x = dync_randn(dync_shape(1, 10), .device = ROW_DEVICE), *want = dync_forward_call(m, x);
+    dync_tensor *x = dync_randn(dync_shape(1, 10), .device = ROW_DEVICE),
+                *want = dync_forward_call(m, x);
     EXPECT(dync_randn(dync_shape(1, 10), .device = elsewhere()) == NULL);
     device_refused();
     EXPECT_EQ_INT(dync_module_to_device(m, elsewhere()), DYNC_ERR_DEVICE);
@@ -207,10 +236,30 @@ TEST(B_14_device_without_code)
     dync_module_free(m);
 }
 
-static dync_tensor *fn3(dync_tensor *x) { x = dync_sin(x); dync_graph_break("test"); return dync_sin(x); }
-static dync_tensor *fn2(dync_tensor *x) { x = dync_cos(x); x = dync_frame(fn3, x); return dync_cos(x); }
-static dync_tensor *fn1(dync_tensor *x) { x = dync_tan(x); x = dync_frame(fn2, x); return dync_tan(x); }
-static dync_tensor *fn0(dync_tensor *x) { x = dync_sigmoid(x); x = dync_frame(fn1, x); return dync_sigmoid(x); }
+static dync_tensor *fn3(dync_tensor *x)
+{
+    x = dync_sin(x);
+    dync_graph_break("test");
+    return dync_sin(x);
+}
+static dync_tensor *fn2(dync_tensor *x)
+{
+    x = dync_cos(x);
+    x = dync_frame(fn3, x);
+    return dync_cos(x);
+}
+static dync_tensor *fn1(dync_tensor *x)
+{
+    x = dync_tan(x);
+    x = dync_frame(fn2, x);
+    return dync_tan(x);
+}
+static dync_tensor *fn0(dync_tensor *x)
+{
+    x = dync_sigmoid(x);
+    x = dync_frame(fn1, x);
+    return dync_sigmoid(x);
+}
 TEST(B_15_explain)
 {
     dync_tensor *x = dync_randn(dync_shape(5), .device = ROW_DEVICE), *want = fn0(x);
@@ -219,7 +268,8 @@ TEST(B_15_explain)
     dync_compiled *f = dync_compile(fn0, .args = "x", .backend_object = &b);
     EXPECT(same(want, dync_call(f, x), 1e-5));
     EXPECT_EQ_INT(c.frame_count, 8);
-    static const char *const order[] = {"sigmoid", "tan", "cos", "sin", "sin", "cos", "tan", "sigmoid"};
+    static const char *const order[] = {"sigmoid", "tan", "cos", "sin",
+                                        "sin",     "cos", "tan", "sigmoid"};
     for (int i = 0; i < 8 && i < c.frame_count; i++)
         EXPECT_EQ_STR(dync_node_target(dync_graph_node(c.graphs[i], 1)), order[i]);
     EXPECT(same(want, dync_call(f, x), 1e-5));
@@ -231,7 +281,8 @@ TEST(B_15_explain)
     EXPECT_EQ_INT(e.op_count, 8);
     EXPECT_EQ_INT(e.nbreaks, 4);
     const char *text = dync_explain_str(&e);
-    EXPECT(strstr(text, "Graph Count") && strstr(text, "Graph Break Count") && strstr(text, "Op Count") && strstr(text, "Break Reasons"));
+    EXPECT(strstr(text, "Graph Count") && strstr(text, "Graph Break Count") &&
+           strstr(text, "Op Count") && strstr(text, "Break Reasons"));
 }
 
 TEST(B_15_explain_with_backend)
@@ -248,18 +299,23 @@ TEST(B_15_explain_with_backend)
     EXPECT_EQ_INT(out.op_count, 8);
     EXPECT_EQ_INT(out.nbreaks, 4);
     const char *text = dync_explain_str(&out);
-    EXPECT_HAS_STR(text, "Graph Count: 8\nGraph Break Count: 7\nOp Count: 8\nBreak Reasons:\n  Break Reason 1:\n    Reason: test\n");
+    EXPECT_HAS_STR(
+        text,
+        "Graph Count: 8\nGraph Break Count: 7\nOp Count: 8\nBreak Reasons:\n  Break Reason 1:\n    Reason: test\n");
     EXPECT_HAS_STR(text, "in fn3>");
-    EXPECT(!strstr(text, "Ops per Graph") && !strstr(text, "Out Guards") && !strstr(text, "Compile Times"));
+    EXPECT(!strstr(text, "Ops per Graph") && !strstr(text, "Out Guards") &&
+           !strstr(text, "Compile Times"));
     EXPECT_HAS_STR(out.graphs[1], "dync_tan");
     dync_compiled_free(f);
 }
 /* The scope in which the backend was made owns what it tells; afterwards it only compiles. */
 TEST(explain_backend_outlives_its_scope)
 {
-    dync_tensor *x = dync_randn(dync_shape(5), .device = ROW_DEVICE), *y = dync_randn(dync_shape(6), .device = ROW_DEVICE);
+    dync_tensor *x = dync_randn(dync_shape(5), .device = ROW_DEVICE),
+                *y = dync_randn(dync_shape(6), .device = ROW_DEVICE);
     dync_compiled *f = NULL;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_explain_output out;
         dync_backend b = dync_explain_backend(NULL, &out);
         f = dync_compile(relu1, .args = "x", .backend_object = &b, .dynamic = DYNC_DYNAMIC_OFF);
@@ -314,7 +370,8 @@ TEST(B_17_aot_autograd_api)
     dync_compiled_free(f);
 }
 
-static dync_status lookup_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status lookup_compile(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                  dync_callable *out, void *user)
 {
     ++*(int *)user;
     (void)options;
@@ -322,7 +379,9 @@ static dync_status lookup_compile(dync_graph *g, const dync_value *ex, int n, co
     EXPECT(b == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
     EXPECT_EQ_STR(dync_error_class(), "InvalidBackend");
-    EXPECT(strstr(dync_error_message(), "Invalid backend: 'tensorrt', see `torch._dynamo.list_backends()` for available backends."));
+    EXPECT(strstr(
+        dync_error_message(),
+        "Invalid backend: 'tensorrt', see `torch._dynamo.list_backends()` for available backends."));
     dync_clear_error();
     b = dync_lookup_backend("inductor");
     return b->compile(g, ex, n, NULL, out, b->user);
@@ -347,7 +406,8 @@ static dync_tensor *inplace_normalize(dync_tensor *a, dync_tensor *b)
 TEST(B_13_inplace_normalize)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
-    dync_tensor *a = dync_randn(dync_shape(10), .device = ROW_DEVICE), *b = dync_to_dtype(dync_randn(dync_shape(10), .device = ROW_DEVICE), DYNC_F64);
+    dync_tensor *a = dync_randn(dync_shape(10), .device = ROW_DEVICE),
+                *b = dync_to_dtype(dync_randn(dync_shape(10), .device = ROW_DEVICE), DYNC_F64);
     for (int i = 0; i < 3; i++) {
         dync_compiled *f = dync_compile(inplace_normalize, .args = "a, b", .backend = backends[i]);
         EXPECT(same(inplace_normalize(a, b), dync_call(f, a, b), 1e-5));

@@ -3,7 +3,8 @@
 
 static dync_tensor *toy_forward(dync_module *self, dync_tensor *x)
 {
-    return dync_forward_call(dync_module_child(self, "relu"), dync_forward_call(dync_module_child(self, "linear"), x));
+    return dync_forward_call(dync_module_child(self, "relu"),
+                             dync_forward_call(dync_module_child(self, "linear"), x));
 }
 static dync_module *toy(void)
 {
@@ -26,7 +27,8 @@ static dync_tensor *compiled_and_run(dync_module *m, counter *c, dync_backend *b
     dync_tensor *y = dync_forward_call(m, x);
     EXPECT_EQ_INT(c->frame_count, 1);
     EXPECT_EQ_INT(c->op_count, 2);
-    dync_tensor *w = dync_module_param(m, "linear.weight"), *bias = dync_module_param(m, "linear.bias");
+    dync_tensor *w = dync_module_param(m, "linear.weight"),
+                *bias = dync_module_param(m, "linear.bias");
     EXPECT(same(dync_relu(dync_add(dync_matmul(x, dync_t(w)), bias)), y, 1e-5));
     return y;
 }
@@ -78,8 +80,10 @@ TEST(C_04_state_dict_save)
     EXPECT_OK(dync_module_load(l, "build/test_c04.safetensors"));
     EXPECT(!dync_module_is_compiled(l));
     static const char *const names[] = {"linear.weight", "linear.bias"};
-    for (int i = 0; i < 2; i++) EXPECT(dync_equal(dync_module_param(m, names[i]), dync_module_param(l, names[i])));
-    dync_tensor *w = dync_module_param(l, "linear.weight"), *bias = dync_module_param(l, "linear.bias");
+    for (int i = 0; i < 2; i++)
+        EXPECT(dync_equal(dync_module_param(m, names[i]), dync_module_param(l, names[i])));
+    dync_tensor *w = dync_module_param(l, "linear.weight"),
+                *bias = dync_module_param(l, "linear.bias");
     EXPECT_EQ_INT(dync_ndim(w), 2);
     EXPECT_EQ_INT(dync_size(w, 0), 10);
     EXPECT_EQ_INT(dync_size(w, 1), 10);
@@ -114,10 +118,27 @@ TEST(C_05_program_save)
 
 static char said[512];
 static int counted;
-static void started(void *u) { (void)u; strcat(said, "Compilation started.\n"); }
-static void ended(void *u) { (void)u; strcat(said, "Compilation ended.\n"); }
-static void count_it(void *u) { (void)u; sprintf(said + strlen(said), "Counter = %d\n", ++counted); }
-static dync_tensor *with_break(dync_tensor *x) { x = dync_add(x, 1); dync_graph_break("test"); return dync_sin(x); }
+static void started(void *u)
+{
+    (void)u;
+    strcat(said, "Compilation started.\n");
+}
+static void ended(void *u)
+{
+    (void)u;
+    strcat(said, "Compilation ended.\n");
+}
+static void count_it(void *u)
+{
+    (void)u;
+    sprintf(said + strlen(said), "Counter = %d\n", ++counted);
+}
+static dync_tensor *with_break(dync_tensor *x)
+{
+    x = dync_add(x, 1);
+    dync_graph_break("test");
+    return dync_sin(x);
+}
 
 TEST(C_06_callback)
 {
@@ -148,13 +169,15 @@ TEST(C_07_callback_with_graph_break)
     EXPECT_EQ_STR(said, "Counter = 1\nCounter = 2\nCounter = 3\nCounter = 4\n");
     dync_compiled_free(f);
 }
-/* C-08: upstream's functions, here one name each: the prototypes are compared where this is compiled. What stands for a default argument is a
- * constant of the header; a frame that is switched off takes those inside with it. */
+/* C-08: upstream's functions, here one name each: the prototypes are compared where this is
+ * compiled. What stands for a default argument is a constant of the header; a frame that is
+ * switched off takes those inside with it. */
 typedef void sig_reset(void);
 typedef dync_callee sig_callee(dync_callee);
 typedef int sig_list_backends(const char *exclude_tags, const char **names, int capacity);
-#define SIGNATURE(name, public_fn, type) \
-    _Static_assert(_Generic(&public_fn, type *: 1, default: 0), "Signatures do not match for function " name "()")
+#define SIGNATURE(name, public_fn, type)                        \
+    _Static_assert(_Generic(&public_fn, type *: 1, default: 0), \
+                   "Signatures do not match for function " name "()")
 SIGNATURE("reset", dync_reset, sig_reset);
 SIGNATURE("allow_in_graph", dync_allow_in_graph_callee, sig_callee);
 SIGNATURE("list_backends", dync_list_backends, sig_list_backends);
@@ -162,11 +185,15 @@ SIGNATURE("assume_constant_result", dync_assume_constant_result_callee, sig_call
 SIGNATURE("disable", dync_disable_callee, sig_callee);
 static dync_tensor *inside(dync_tensor *x) { return dync_sin(x); }
 static dync_tensor *outside(dync_tensor *x) { return dync_frame(inside, dync_frame(inside, x)); }
-static dync_tensor *calls_outside(dync_tensor *x) { return dync_frame(dync_disable(outside), dync_cos(x)); }
+static dync_tensor *calls_outside(dync_tensor *x)
+{
+    return dync_frame(dync_disable(outside), dync_cos(x));
+}
 TEST(C_08_signatures)
 {
     EXPECT_EQ_STR(DYNC_EXCLUDE_DEFAULT, "debug,experimental");
-    EXPECT(_Generic(dync_disable(inside), dync_callee: 1, default: 0) && _Generic(dync_allow_in_graph(inside), dync_callee: 1, default: 0));
+    EXPECT(_Generic(dync_disable(inside), dync_callee: 1, default: 0) &&
+           _Generic(dync_allow_in_graph(inside), dync_callee: 1, default: 0));
     EXPECT(_Generic(dync_assume_constant_result(inside), dync_callee: 1, default: 0));
     counter c = {0};
     dync_backend b = COUNTER(c);

@@ -1,5 +1,6 @@
-/* Random public calls from several threads, each within its thread rule: what is `any` on objects that all share, what is `not while
- * running` on objects of the thread's own. Results are checked; the thread sanitizer is the judge of the rest. SOAK=N for longer. */
+/* Random public calls from several threads, each within its thread rule: what is `any` on objects
+ * that all share, what is `not while running` on objects of the thread's own. Results are checked;
+ * the thread sanitizer is the judge of the rest. SOAK=N for longer. */
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"
@@ -33,7 +34,10 @@ static int any_int(int low, int high)
     state = state * 6364136223846793005u + 1442695040888963407u;
     return low + (int)((state >> 33) % (uint64_t)(high - low + 1));
 }
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 static dync_tensor *twice(dync_tensor *x) { return dync_mul(x, 2); }
 static dync_tensor *branches(dync_tensor *x, dync_tensor *y)
@@ -49,17 +53,26 @@ static void shared_call(void)
     dync_tensor *got = dync_call(compiled, x, y), *want = branches(x, y);
     check(got && want && dync_allclose(got, want, 1e-5, 1e-5));
 }
-static void shared_leaf(void) { check(dync_backward(dync_sum(dync_mul(leaf, data), DYNC_ALL, false)) == DYNC_OK); }
-static void first_backward(void) { check(dync_backward(dync_sum(dync_mul(fresh, data), DYNC_ALL, false)) == DYNC_OK); }
+static void shared_leaf(void)
+{
+    check(dync_backward(dync_sum(dync_mul(leaf, data), DYNC_ALL, false)) == DYNC_OK);
+}
+static void first_backward(void)
+{
+    check(dync_backward(dync_sum(dync_mul(fresh, data), DYNC_ALL, false)) == DYNC_OK);
+}
 static void shared_gradients(void)
 {
-    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(leaf, leaf), DYNC_ALL, false)), DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0});
-    check(dync_len(g) == 1 && dync_allclose(dync_as_tensor(dync_at(g, 0)), dync_detach(dync_mul(leaf, 2)), 1e-5, 1e-5));
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(leaf, leaf), DYNC_ALL, false)),
+                                  DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0});
+    check(dync_len(g) == 1 &&
+          dync_allclose(dync_as_tensor(dync_at(g, 0)), dync_detach(dync_mul(leaf, 2)), 1e-5, 1e-5));
 }
 static void shared_module(void)
 {
     dync_tensor *y = dync_forward_call(module, data);
-    check(y && dync_size(y, 1) == 3 && dync_module_param(module, "weight") && !dync_module_is_training(module));
+    check(y && dync_size(y, 1) == 3 && dync_module_param(module, "weight") &&
+          !dync_module_is_training(module));
     dync_tensor *z = dync_call(of_module, data);
     check(y && z && dync_allclose(y, z, 1e-4, 1e-5));
 }
@@ -71,12 +84,17 @@ static void shared_program(void)
 static void shared_graph(void)
 {
     dync_value arg = DYNC_V(data), r = dync_graph_run(graph, &arg, 1);
-    check(r.kind == DYNC_KIND_TENSOR && dync_graph_len(graph) == 3 && dync_node_name(dync_graph_node(graph, 1)) && *dync_graph_str(graph));
+    check(r.kind == DYNC_KIND_TENSOR && dync_graph_len(graph) == 3 &&
+          dync_node_name(dync_graph_node(graph, 1)) && *dync_graph_str(graph));
     dync_graph_free(dync_graph_retain(graph));
     dync_node *in[2];
-    check(dync_node_inputs(dync_graph_node(graph, 1), in, 2) >= 1 && *dync_graph_readable(graph) && dync_graph_dot(graph));
+    check(dync_node_inputs(dync_graph_node(graph, 1), in, 2) >= 1 && *dync_graph_readable(graph) &&
+          dync_graph_dot(graph));
 }
-static void shared_list(void) { check(dync_len(dync_v_list(list)) == 2 && dync_as_int(dync_at(dync_v_list(list), 1)) == 3); }
+static void shared_list(void)
+{
+    check(dync_len(dync_v_list(list)) == 2 && dync_as_int(dync_at(dync_v_list(list), 1)) == 3);
+}
 static void own_compiled(void)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -115,7 +133,11 @@ static void own_cell(void)
     check(dync_as_int(dync_cell_get(c)) == 5);
     dync_cell_free(c);
 }
-static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
+static dync_tensor *halved(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 0.5);
+}
 static void own_hooks(void)
 {
     dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
@@ -145,7 +167,8 @@ static void questions(void)
     const char *names[32];
     dync_counters c = dync_get_counters();
     dync_memory m = dync_memory_stats();
-    check(c.graphs >= 0 && m.live_bytes > 0 && dync_list_backends(NULL, names, 32) > 5 && dync_lookup_backend("eager"));
+    check(c.graphs >= 0 && m.live_bytes > 0 && dync_list_backends(NULL, names, 32) > 5 &&
+          dync_lookup_backend("eager"));
     dync_profile_start();
     dync_add(data, 1);
     dync_profile_stop();
@@ -159,23 +182,32 @@ static void callbacks(void)
     check(id >= 0);
     dync_remove_callback(id);
     dync_manual_seed((uint64_t)any_int(0, 100));
-    check(dync_op_call_values("add", 2, (dync_value[]){DYNC_V(data), DYNC_V(1)}).kind == DYNC_KIND_TENSOR);
+    check(dync_op_call_values("add", 2, (dync_value[]){DYNC_V(data), DYNC_V(1)}).kind ==
+          DYNC_KIND_TENSOR);
 }
 
-static void (*const steps[])(void) = {shared_call, shared_leaf, first_backward, shared_gradients, shared_module, shared_program, shared_graph, shared_list,
-                                      own_compiled, own_module, own_graph, own_cell, own_hooks, large_loops, settings, questions, callbacks};
+static void (*const steps[])(void) = {
+    shared_call,  shared_leaf, first_backward, shared_gradients, shared_module, shared_program,
+    shared_graph, shared_list, own_compiled,   own_module,       own_graph,     own_cell,
+    own_hooks,    large_loops, settings,       questions,        callbacks};
 enum { KINDS = sizeof steps / sizeof steps[0] };
 
-typedef struct worker { pthread_t thread; uint64_t seed; int order[STEPS * 64]; int n; } worker;
+typedef struct worker {
+    pthread_t thread;
+    uint64_t seed;
+    int order[STEPS * 64];
+    int n;
+} worker;
 
 static void *work(void *arg)
 {
     worker *w = arg;
     state = w->seed;
-    for (int i = 0; i < w->n; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < w->n; i++) DYNC_SCOPE
+        {
             steps[w->order[i]]();
-            if (dync_error() != DYNC_OK) printf("  step %d: %s\n", w->order[i], dync_error_message());
+            if (dync_error() != DYNC_OK)
+                printf("  step %d: %s\n", w->order[i], dync_error_message());
             check(dync_error() == DYNC_OK);
             dync_clear_error();
         }
@@ -211,7 +243,8 @@ TEST(random_calls_within_their_rules)
             w[i].seed = test_random();
             for (int k = 0; k < n; k++) w[i].order[k] = k == 0 ? 2 : test_random_int(0, KINDS - 1);
         }
-        for (int i = 0; i < THREADS; i++) REQUIRE(pthread_create(&w[i].thread, NULL, work, &w[i]) == 0);
+        for (int i = 0; i < THREADS; i++)
+            REQUIRE(pthread_create(&w[i].thread, NULL, work, &w[i]) == 0);
         for (int i = 0; i < THREADS; i++) pthread_join(w[i].thread, NULL);
     }
     EXPECT_EQ_INT(wrong, 0);

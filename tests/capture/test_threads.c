@@ -1,5 +1,6 @@
-/* Many threads through one compiled function: first compiles at once, trees that grow while others run them, shared segments, opaque
- * breaks, different backends, and dync_reset between. Meant for the thread sanitizer as well. */
+/* Many threads through one compiled function: first compiles at once, trees that grow while others
+ * run them, shared segments, opaque breaks, different backends, and dync_reset between. Meant for
+ * the thread sanitizer as well. */
 #define TEST_AFTER_EACH dync_shutdown()
 #include "counter.h"
 #include <pthread.h>
@@ -10,14 +11,19 @@ static int32_t wrong;
 typedef dync_tensor *(*binary)(dync_tensor *, dync_tensor *);
 static binary plain;
 
-static dync_tensor *pointwise(dync_tensor *x, dync_tensor *y) { return dync_tanh(dync_add(dync_mul(x, y), 1)); }
+static dync_tensor *pointwise(dync_tensor *x, dync_tensor *y)
+{
+    return dync_tanh(dync_add(dync_mul(x, y), 1));
+}
 static dync_tensor *branches(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *unused = dync_exp(x), *z = dync_mul(x, y);
     (void)unused;
     for (int i = 0; i < 6; i++) {
-        if (dync_bool(dync_gt(dync_select(y, 0, i), 0))) z = dync_add(z, i);
-        else z = dync_mul(z, 0.5);
+        if (dync_bool(dync_gt(dync_select(y, 0, i), 0)))
+            z = dync_add(z, i);
+        else
+            z = dync_mul(z, 0.5);
     }
     return z;
 }
@@ -27,8 +33,16 @@ static dync_tensor *opaque(dync_tensor *x, dync_tensor *y)
     dync_graph_break("here");
     return dync_add(z, dync_sin(y));
 }
-static dync_tensor *by_item(dync_tensor *x, dync_tensor *y) { return dync_mul(x, dync_item(dync_select(y, 0, 0))); }
-static dync_tensor *writes(dync_tensor *x, dync_tensor *y) { dync_tensor *z = dync_mul(x, 1); dync_add_(z, y); return z; }
+static dync_tensor *by_item(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mul(x, dync_item(dync_select(y, 0, 0)));
+}
+static dync_tensor *writes(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, 1);
+    dync_add_(z, y);
+    return z;
+}
 
 static dync_tensor *globals[4];
 static dync_tensor *globals_in_branches(dync_tensor *x, dync_tensor *y)
@@ -39,17 +53,21 @@ static dync_tensor *globals_in_branches(dync_tensor *x, dync_tensor *y)
     return z;
 }
 
-static void count_wrong(bool bad) { if (bad) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED); }
+static void count_wrong(bool bad)
+{
+    if (bad) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+}
 
 static void *calls(void *arg)
 {
     int me = *(int *)arg;
     dync_manual_seed((uint64_t)me);
-    for (int i = 0; i < CALLS; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < CALLS; i++) DYNC_SCOPE
+        {
             int n = 6 + (i / 8 + me) % 3;
             bool train = i % 5 == 4;
-            dync_tensor *x = dync_randn(dync_shape(n), .requires_grad = train), *y = dync_randn(dync_shape(n));
+            dync_tensor *x = dync_randn(dync_shape(n), .requires_grad = train),
+                        *y = dync_randn(dync_shape(n));
             dync_tensor *got = dync_call(f, x, y), *want = plain(x, y);
             count_wrong(!got || !want || !same(got, want, 1e-4));
             if (train && got) {
@@ -107,25 +125,31 @@ static void *own(void *arg)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor", "eager_noexcept"};
     int me = *(int *)arg;
-    for (int i = 0; i < 8; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 8; i++) DYNC_SCOPE
+        {
             dync_compiled *g = dync_compile(branches, .backend = backends[(me + i) % 4]);
             dync_tensor *x = dync_randn(dync_shape(6)), *y = dync_randn(dync_shape(6));
-            for (int k = 0; k < 3; k++) count_wrong(!same(dync_call(g, x, y), branches(x, y), 1e-4));
+            for (int k = 0; k < 3; k++)
+                count_wrong(!same(dync_call(g, x, y), branches(x, y), 1e-4));
             dync_compiled_free(g);
         }
     return NULL;
 }
-TEST(each_its_own) { together(own); EXPECT_EQ_INT(wrong, 0); }
+TEST(each_its_own)
+{
+    together(own);
+    EXPECT_EQ_INT(wrong, 0);
+}
 
 /* A module used by several threads; none writes it. */
 static dync_module *net;
 static void *forward(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < CALLS; i++)
-        DYNC_SCOPE {
-            DYNC_NO_GRAD {
+    for (int i = 0; i < CALLS; i++) DYNC_SCOPE
+        {
+            DYNC_NO_GRAD
+            {
                 dync_tensor *x = dync_ones(dync_shape(2 + i % 2, 4));
                 dync_tensor *y = dync_forward_call(net, x);
                 count_wrong(!y || dync_size(y, 0) != 2 + i % 2);

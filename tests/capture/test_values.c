@@ -1,9 +1,13 @@
-/* Values in and out of a compiled function: numbers, texts, lists, modules, pointers, none; what is returned as it came; scopes, early
- * returns and loops inside. Every program runs eagerly and compiled on every backend. */
+/* Values in and out of a compiled function: numbers, texts, lists, modules, pointers, none; what is
+ * returned as it came; scopes, early returns and loops inside. Every program runs eagerly and
+ * compiled on every backend. */
 #include "counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 /* Equal kinds, numbers, texts, shapes of lists; tensors close. */
 static bool equal_values(dync_value a, dync_value b)
@@ -32,7 +36,8 @@ static int runs(dync_function fn, bool fullgraph, int n, const dync_value *args)
     for (int b = 0; b < 3; b++) {
         counter c = {.inner = backends[b]};
         dync_backend counting = COUNTER(c);
-        dync_compiled *f = dync_compile(fn, .args = "a, b, c, d", .backend_object = &counting, .fullgraph = fullgraph);
+        dync_compiled *f = dync_compile(fn, .args = "a, b, c, d", .backend_object = &counting,
+                                        .fullgraph = fullgraph);
         for (int i = 0; i < 3; i++) {
             dync_value want = fn(args, n, NULL), got = dync_call_values(f, n, args);
             if (!EXPECT(equal_values(want, got))) printf("    %s, call %d\n", backends[b], i);
@@ -49,7 +54,8 @@ static dync_value all_kinds(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(dync_at(dync_at(a[0], 1), 0));
-    double k = (double)dync_as_int(dync_at(a[0], 0)) + dync_as_float(a[1]) + (dync_as_bool(a[2]) ? 100 : 0);
+    double k = (double)dync_as_int(dync_at(a[0], 0)) + dync_as_float(a[1]) +
+               (dync_as_bool(a[2]) ? 100 : 0);
     if (strcmp(dync_as_str(dync_at(a[3], 0)), "neg") == 0) k = -k;
     if (dync_at(a[3], 1).kind == DYNC_KIND_NONE) k += 0.25;
     if (dync_at(a[3], 2).as.p) k += *(int *)dync_at(a[3], 2).as.p;
@@ -59,7 +65,8 @@ TEST(kinds_of_arguments)
 {
     int seven = 7, eight = 8;
     dync_tensor *x = dync_ones(dync_shape(2, 3));
-    dync_value args[4] = {dync_tuple(3, dync_tuple(x, 1)), DYNC_V(0.5), DYNC_TRUE, dync_tuple("pos", DYNC_NONE, (void *)&seven)};
+    dync_value args[4] = {dync_tuple(3, dync_tuple(x, 1)), DYNC_V(0.5), DYNC_TRUE,
+                          dync_tuple("pos", DYNC_NONE, (void *)&seven)};
     EXPECT_EQ_INT(runs(all_kinds, true, 4, args), 1);
     /* each kind of change is guarded */
     char reason[512];
@@ -69,9 +76,11 @@ TEST(kinds_of_arguments)
     other[1][2] = DYNC_FALSE;
     other[2][3] = dync_tuple("neg", DYNC_NONE, (void *)&seven);
     other[3][3] = dync_tuple("pos", DYNC_NONE, (void *)&eight);
-    static const char *const texts[] = {"L['b'] == 0.5", "L['c'] == True", "L['d'][0] == 'pos'", "L['d'][2] is the same pointer"};
+    static const char *const texts[] = {"L['b'] == 0.5", "L['c'] == True", "L['d'][0] == 'pos'",
+                                        "L['d'][2] is the same pointer"};
     for (int i = 0; i < 4; i++) {
-        dync_compiled *f = dync_compile(all_kinds, .args = "a, b, c, d", .guard_fail = keep_reason, .guard_fail_user = reason);
+        dync_compiled *f = dync_compile(all_kinds, .args = "a, b, c, d", .guard_fail = keep_reason,
+                                        .guard_fail_user = reason);
         reason[0] = 0;
         EXPECT(equal_values(dync_call_values(f, 4, args), all_kinds(args, 4, NULL)));
         EXPECT(equal_values(dync_call_values(f, 4, other[i]), all_kinds(other[i], 4, NULL)));
@@ -98,7 +107,8 @@ TEST(many_leaves)
     static dync_value v[514];
     for (int i = 0; i < 514; i++) v[i] = DYNC_V(dync_full(dync_shape(2), i));
     EXPECT_EQ_INT(runs(sum_of_leaves, true, 64, v), 1);
-    dync_value lists[4] = {dync_tuple_of(16, v), dync_tuple_of(16, v + 16), dync_tuple(dync_tuple_of(20, v + 32)), dync_tuple_of(12, v + 52)};
+    dync_value lists[4] = {dync_tuple_of(16, v), dync_tuple_of(16, v + 16),
+                           dync_tuple(dync_tuple_of(20, v + 32)), dync_tuple_of(12, v + 52)};
     EXPECT_EQ_INT(runs(sum_of_leaves, true, 4, lists), 1);
     dync_on_error(quiet, NULL);
     EXPECT(dync_call_values(dync_compile(sum_of_leaves), 513, v).kind == DYNC_KIND_NONE);
@@ -128,7 +138,8 @@ static dync_value with_module(const dync_value *a, int n, void *user)
 }
 TEST(modules_as_arguments)
 {
-    dync_module *m = dync_sequential(dync_nn_linear(3, 3, true), dync_nn_dropout(1)), *other = dync_nn_linear(3, 2, true);
+    dync_module *m = dync_sequential(dync_nn_linear(3, 3, true), dync_nn_dropout(1)),
+                *other = dync_nn_linear(3, 2, true);
     dync_value args[2] = {DYNC_V(m), DYNC_V(dync_ones(dync_shape(2, 3)))};
     EXPECT_EQ_INT(runs(with_module, true, 2, args), 1);
     counter c = {0};
@@ -150,7 +161,8 @@ static dync_value nested_out(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(a[0]), *y = dync_mul(x, 2);
-    return dync_tuple(dync_tuple(y, dync_tuple(1, 2.5, "text"), DYNC_NONE), x, y, dync_tuple_of(0, NULL), DYNC_TRUE, (void *)&backends, a[1]);
+    return dync_tuple(dync_tuple(y, dync_tuple(1, 2.5, "text"), DYNC_NONE), x, y,
+                      dync_tuple_of(0, NULL), DYNC_TRUE, (void *)&backends, a[1]);
 }
 TEST(nested_results)
 {
@@ -173,7 +185,8 @@ TEST(nested_results)
 static dync_value only_numbers(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
-    return dync_tuple(dync_size(dync_as_tensor(a[0]), 0), dync_ndim(dync_as_tensor(a[0])) * 0.5, "none");
+    return dync_tuple(dync_size(dync_as_tensor(a[0]), 0), dync_ndim(dync_as_tensor(a[0])) * 0.5,
+                      "none");
 }
 static dync_value nothing_out(const dync_value *a, int n, void *user)
 {
@@ -181,7 +194,11 @@ static dync_value nothing_out(const dync_value *a, int n, void *user)
     dync_mul_(dync_as_tensor(a[0]), -1);
     return DYNC_NONE;
 }
-static dync_value identity(const dync_value *a, int n, void *user) { (void)n, (void)user; return a[0]; }
+static dync_value identity(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return a[0];
+}
 TEST(results_without_tensors)
 {
     dync_value x = DYNC_V(dync_ones(dync_shape(4)));
@@ -207,12 +224,15 @@ TEST(the_same_tensor_twice)
 {
     char reason[512] = "";
     for (int b = 0; b < 3; b++) {
-        dync_compiled *f = dync_compile(same_twice, .args = "a, b", .backend = backends[b], .guard_fail = keep_reason, .guard_fail_user = reason);
+        dync_compiled *f = dync_compile(same_twice, .args = "a, b", .backend = backends[b],
+                                        .guard_fail = keep_reason, .guard_fail_user = reason);
         for (int i = 0; i < 6; i++) {
-            dync_tensor *x = dync_full(dync_shape(2), i), *p = dync_full(dync_shape(2), i), *y = dync_ones(dync_shape(2));
+            dync_tensor *x = dync_full(dync_shape(2), i), *p = dync_full(dync_shape(2), i),
+                        *y = dync_ones(dync_shape(2));
             bool twice = i % 2;
             dync_value eager[2] = {DYNC_V(p), twice ? DYNC_V(p) : DYNC_V(y)};
-            EXPECT(same(dync_call(f, x, twice ? x : y), dync_as_tensor(same_twice(eager, 2, NULL)), 1e-6));
+            EXPECT(same(dync_call(f, x, twice ? x : y), dync_as_tensor(same_twice(eager, 2, NULL)),
+                        1e-6));
             EXPECT(same(x, p, 0));
         }
         EXPECT_EQ_STR(reason, "Duplicate tensors found: [\"L['a']\", \"L['b']\"]");
@@ -224,9 +244,12 @@ static dync_value early(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(a[0]);
-    DYNC_SCOPE {
-        if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 100))) return DYNC_V(dync_escape(dync_mul(x, 2)));
-        DYNC_SCOPE {
+    DYNC_SCOPE
+    {
+        if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 100)))
+            return DYNC_V(dync_escape(dync_mul(x, 2)));
+        DYNC_SCOPE
+        {
             dync_tensor *y = dync_sin(x);
             if (dync_bool(dync_lt(dync_sum(y, DYNC_ALL, false), 0))) return DYNC_V(7);
         }
@@ -249,8 +272,10 @@ static dync_value counted(const dync_value *a, int n, void *user)
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(a[0]);
     int64_t k = (int64_t)dync_item(dync_to_dtype(dync_amax(x, DYNC_ALL, false), DYNC_I64));
-    for (int64_t i = 0; i < k; i++)
-        DYNC_SCOPE { x = dync_escape(dync_add(dync_sin(x), 0.5)); }
+    for (int64_t i = 0; i < k; i++) DYNC_SCOPE
+        {
+            x = dync_escape(dync_add(dync_sin(x), 0.5));
+        }
     return DYNC_V(x);
 }
 TEST(early_returns_and_loops)
@@ -262,8 +287,10 @@ TEST(early_returns_and_loops)
             dync_compiled *f = dync_compile(fns[k], .backend = backends[b]);
             for (int round = 0; round < 3; round++)
                 for (int i = 0; i < (k == 2 ? 6 : 7); i++) {
-                    dync_value x = DYNC_V(dync_full(dync_shape(3), k == 2 && starts[i] > 9 ? 2 : starts[i]));
-                    if (!EXPECT(equal_values(dync_call_value(f, x), fns[k](&x, 1, NULL)))) printf("    function %d from %g on %s\n", k, starts[i], backends[b]);
+                    dync_value x =
+                        DYNC_V(dync_full(dync_shape(3), k == 2 && starts[i] > 9 ? 2 : starts[i]));
+                    if (!EXPECT(equal_values(dync_call_value(f, x), fns[k](&x, 1, NULL))))
+                        printf("    function %d from %g on %s\n", k, starts[i], backends[b]);
                 }
             EXPECT_EQ_INT(dync_error(), DYNC_OK);
             dync_compiled_free(f);
@@ -283,8 +310,10 @@ TEST(arguments_are_not_kept)
     const dync_function fns[] = {identity, breaks, early};
     for (int k = 0; k < 3; k++) {
         dync_compiled *f = dync_compile(fns[k]);
-        for (int i = 0; i < 3; i++)
-            DYNC_SCOPE { dync_call_value(f, dync_ones(dync_shape(100, 100))); }
+        for (int i = 0; i < 3; i++) DYNC_SCOPE
+            {
+                dync_call_value(f, dync_ones(dync_shape(100, 100)));
+            }
         int64_t live = dync_memory_stats().live_tensors, bytes = dync_memory_stats().live_bytes;
         DYNC_SCOPE { dync_call_value(f, dync_ones(dync_shape(100, 100))); }
         EXPECT_EQ_INT(dync_memory_stats().live_tensors, live);
@@ -293,7 +322,8 @@ TEST(arguments_are_not_kept)
     }
 }
 
-/* ---- a value that one way through the function does not need, and another one does after a write */
+/* ---- a value that one way through the function does not need, and another one does after a write
+ */
 static dync_value written_after(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
@@ -329,7 +359,8 @@ TEST(values_dropped_and_wanted_again)
             for (int i = 0; i < 6; i++) {
                 dync_tensor *x = dync_full(dync_shape(3), i % 2 ? 2 : -2);
                 dync_value y = DYNC_V(dync_clone(x));
-                if (!EXPECT(equal_values(dync_call_value(f, x), fns[k](&y, 1, NULL)))) printf("    function %d, call %d on %s\n", k, i, backends[b]);
+                if (!EXPECT(equal_values(dync_call_value(f, x), fns[k](&y, 1, NULL))))
+                    printf("    function %d, call %d on %s\n", k, i, backends[b]);
                 EXPECT(same(x, dync_as_tensor(y), 0));
             }
             dync_compiled_free(f);
@@ -340,7 +371,8 @@ static dync_value equal_results(const dync_value *args, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(args[0]);
     (void)n, (void)user;
-    return dync_tuple(dync_layer_norm(x, dync_shape(2), NULL, NULL, 1e-5), dync_layer_norm(x, dync_shape(2), NULL, NULL, 1e-5), dync_exp(x), dync_exp(x),
+    return dync_tuple(dync_layer_norm(x, dync_shape(2), NULL, NULL, 1e-5),
+                      dync_layer_norm(x, dync_shape(2), NULL, NULL, 1e-5), dync_exp(x), dync_exp(x),
                       dync_pad(x, dync_shape(-1, 0), 0), x);
 }
 TEST(equal_results_are_apart)
@@ -352,7 +384,10 @@ TEST(equal_results_are_apart)
         dync_value v = dync_call_value(f, x);
         dync_fill_(dync_as_tensor(dync_at(v, 4)), 0);
         for (int i = 0; i < 6; i += 2) dync_add_(dync_as_tensor(dync_at(v, i)), 10);
-        for (int i = 0; i < 6; i++) EXPECT_NEAR(dync_item(dync_select(dync_select(dync_as_tensor(dync_at(v, i)), 0, 0), 0, 0)), want[i], 1e-5);
+        for (int i = 0; i < 6; i++)
+            EXPECT_NEAR(
+                dync_item(dync_select(dync_select(dync_as_tensor(dync_at(v, i)), 0, 0), 0, 0)),
+                want[i], 1e-5);
         EXPECT_NEAR(dync_item(dync_select(dync_select(x, 0, 0), 0, 1)), 2e9, 0);
     }
     dync_compiled_free(f);

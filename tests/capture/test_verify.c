@@ -1,11 +1,15 @@
-/* dync_set_verify and dync_set_lint: programs whose compiled form and C function disagree, and those that do not. */
+/* dync_set_verify and dync_set_lint: programs whose compiled form and C function disagree, and
+ * those that do not. */
 #include "counter.h"
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 static dync_tensor *poly(dync_tensor *x) { return dync_add(dync_mul(x, x), 1); }
 static double scale = 2;
 static dync_tensor *impure(dync_tensor *x) { return dync_mul(x, scale); }
-static dync_tensor *impure_size(dync_tensor *x) { return scale > 2 ? dync_sum(x, DYNC_ALL, false) : dync_mul(x, 2); }
+static dync_tensor *impure_size(dync_tensor *x)
+{
+    return scale > 2 ? dync_sum(x, DYNC_ALL, false) : dync_mul(x, 2);
+}
 
 static void expect_incorrect(const char *backend, const char *part)
 {
@@ -41,9 +45,11 @@ TEST(an_impure_read_is_reported)
     EXPECT(dync_call(f, x) != NULL);
     scale = 3;
     EXPECT(dync_call(f, x) == NULL);
-    expect_incorrect("inductor", "impure: the result differs at [0, 0]: 2, expected 3 (f32, tolerance 0.0001; 6 of 6 elements differ)");
+    expect_incorrect(
+        "inductor",
+        "impure: the result differs at [0, 0]: 2, expected 3 (f32, tolerance 0.0001; 6 of 6 elements differ)");
     dync_set_verify(false);
-    EXPECT(dync_call(f, x) != NULL);                       /* off: as before */
+    EXPECT(dync_call(f, x) != NULL); /* off: as before */
     dync_compiled_free(f);
     f = dync_compile(impure_size, .args = "x");
     scale = 2;
@@ -61,7 +67,8 @@ static dync_value wrong_run(void *state, const dync_value *args, int n)
     dync_value out = dync_graph_run(state, args, n);
     return dync_tuple(dync_add(dync_as_tensor(dync_at(out, 0)), 1));
 }
-static dync_status wrong_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status wrong_compile(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                 dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options, (void)user;
     memset(out, 0, sizeof *out);
@@ -152,7 +159,8 @@ TEST(random_numbers_are_the_same_both_ways)
 
 TEST(buffers_of_modules_move_once)
 {
-    dync_module *m = dync_sequential(dync_nn_conv2d(2, 4, 1, 1, 0, true), dync_nn_batch_norm2d(4)), *plain;
+    dync_module *m = dync_sequential(dync_nn_conv2d(2, 4, 1, 1, 0, true), dync_nn_batch_norm2d(4)),
+                *plain;
     dync_tensor *x = dync_randn(dync_shape(8, 2, 3, 3));
     EXPECT_OK(dync_module_save(m, "build/test_verify.safetensors"));
     plain = dync_module_open("build/test_verify.safetensors");
@@ -162,7 +170,8 @@ TEST(buffers_of_modules_move_once)
     for (int i = 0; i < 3; i++) EXPECT(same(dync_forward_call(plain, x), dync_call(f, x), 1e-4));
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_set_verify(false);
-    EXPECT(same(dync_module_buffer(plain, "1.running_mean"), dync_module_buffer(m, "1.running_mean"), 1e-5));
+    EXPECT(same(dync_module_buffer(plain, "1.running_mean"),
+                dync_module_buffer(m, "1.running_mean"), 1e-5));
     dync_compiled_free(f);
     dync_module_free(m);
     dync_module_free(plain);
@@ -191,16 +200,18 @@ TEST(opaque_code_runs_once)
 TEST(training_under_verify)
 {
     dync_manual_seed(11);
-    dync_module *m = dync_sequential(dync_nn_linear(6, 6, true), dync_nn_relu(), dync_nn_linear(6, 1, true));
+    dync_module *m =
+        dync_sequential(dync_nn_linear(6, 6, true), dync_nn_relu(), dync_nn_linear(6, 1, true));
     dync_compiled *f = dync_compile(m, .args = "x");
     dync_set_verify(true);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE {
-        /* no leaf */
-        dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);
-        dync_tensor *y = dync_call(f, x);
-        REQUIRE(y != NULL);
-        EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
-    }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE
+        {
+            /* no leaf */
+            dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);
+            dync_tensor *y = dync_call(f, x);
+            REQUIRE(y != NULL);
+            EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
+        }
     EXPECT(dync_grad(dync_module_param(m, "0.weight")) != NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_compiled_free(f);
@@ -251,8 +262,10 @@ static dync_tensor *growing(dync_tensor *x)
 static dync_tensor *branching(dync_tensor *x)
 {
     dync_tensor *y = dync_cos(x);
-    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) y = dync_add(y, 1);
-    else y = dync_sub(y, 1);
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0)))
+        y = dync_add(y, 1);
+    else
+        y = dync_sub(y, 1);
     return dync_mul(y, x);
 }
 static dync_tensor *baked(dync_tensor *x)
@@ -262,12 +275,16 @@ static dync_tensor *baked(dync_tensor *x)
     return dync_add(x, dync_constant(data, dync_shape(2)));
 }
 
-static dync_tensor *computes_with_dim(dync_tensor *x) { return dync_mul(x, 1.0 / (double)dync_dim(x, 0)); }
+static dync_tensor *computes_with_dim(dync_tensor *x)
+{
+    return dync_mul(x, 1.0 / (double)dync_dim(x, 0));
+}
 static dync_tensor *truncates_dim(dync_tensor *x) { return dync_mul(x, (int)dync_dim(x, 0)); }
 static dync_tensor *passes_dim_on(dync_tensor *x)
 {
     dync_tensor *z = dync_zeros(dync_shape(dync_dim(x, 0), 2));
-    return dync_add(dync_mean(dync_sum(z, dync_shape(1), false), DYNC_ALL, false), dync_var(x, DYNC_ALL, 1, false));
+    return dync_add(dync_mean(dync_sum(z, dync_shape(1), false), DYNC_ALL, false),
+                    dync_var(x, DYNC_ALL, 1, false));
 }
 
 static int64_t lints(void) { return dync_get_counters().lint_warnings; }
@@ -285,7 +302,7 @@ static int64_t lints_of(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
 TEST(lint_counts_impure_functions)
 {
     dync_tensor *x = dync_randn(dync_shape(2));
-    EXPECT_EQ_INT(lints_of(drifting, x), 0);               /* off at first */
+    EXPECT_EQ_INT(lints_of(drifting, x), 0); /* off at first */
     dync_set_lint(true);
     dync_tensor *wide = dync_ones(dync_shape(5));
     dync_mark_dynamic(wide, 0);
@@ -421,21 +438,26 @@ TEST(verify_of_training_steps)
     dync_set_verify(true);
     for (int b = 0; b < 3; b++) {
         weight = dync_randn(dync_shape(2), .requires_grad = true);
-        dync_tensor *x = dync_randn(dync_shape(5, 2)), *mirror = dync_requires_grad_(dync_clone(dync_detach(weight)), true), *kept = weight;
-        dync_compiled *f = dync_compile(training_step, .args = "x", .fullgraph = true, .backend = backends[b]);
+        dync_tensor *x = dync_randn(dync_shape(5, 2)),
+                    *mirror = dync_requires_grad_(dync_clone(dync_detach(weight)), true),
+                    *kept = weight;
+        dync_compiled *f =
+            dync_compile(training_step, .args = "x", .fullgraph = true, .backend = backends[b]);
         for (int i = 0; i < 4; i++) {
             dync_tensor *loss = dync_call(f, x);
             weight = mirror;
             EXPECT(loss && same(loss, dync_detach(training_step(x)), 1e-5));
             weight = kept;
-            EXPECT(same(dync_detach(weight), dync_detach(mirror), 1e-5) && dync_grad(weight) == NULL);
+            EXPECT(same(dync_detach(weight), dync_detach(mirror), 1e-5) &&
+                   dync_grad(weight) == NULL);
         }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
     }
     scale = 2;
 }
 
-/* Gradients that a step adds to are inputs of its graph: their copies are those of the leaves that have them. */
+/* Gradients that a step adds to are inputs of its graph: their copies are those of the leaves that
+ * have them. */
 static dync_tensor *accumulating(dync_tensor *x)
 {
     dync_tensor *loss = dync_mean(dync_square(dync_mul(x, weight)), DYNC_ALL, false);
@@ -448,8 +470,11 @@ TEST(verify_of_accumulated_gradients)
     dync_set_verify(true);
     for (int b = 0; b < 3; b++) {
         weight = dync_randn(dync_shape(2), .requires_grad = true);
-        dync_tensor *kept = weight, *mirror = dync_requires_grad_(dync_clone(dync_detach(weight)), true), *x = dync_randn(dync_shape(5, 2));
-        dync_compiled *f = dync_compile(accumulating, .args = "x", .fullgraph = true, .backend = backends[b]);
+        dync_tensor *kept = weight,
+                    *mirror = dync_requires_grad_(dync_clone(dync_detach(weight)), true),
+                    *x = dync_randn(dync_shape(5, 2));
+        dync_compiled *f =
+            dync_compile(accumulating, .args = "x", .fullgraph = true, .backend = backends[b]);
         for (int i = 0; i < 4; i++) {
             EXPECT(dync_call(f, x) != NULL);
             weight = mirror;
@@ -462,7 +487,8 @@ TEST(verify_of_accumulated_gradients)
     }
 }
 
-/* Inputs with a history that lie in one memory lie in one in the copies too, whatever the grad mode of the call. */
+/* Inputs with a history that lie in one memory lie in one in the copies too, whatever the grad mode
+ * of the call. */
 static dync_tensor *through_another(dync_tensor *a, dync_tensor *b)
 {
     dync_mul_(a, 3);
@@ -473,13 +499,18 @@ TEST(verify_of_inputs_that_share_memory_and_history)
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
     dync_set_verify(true);
     for (int k = 0; k < 6; k++) {
-        dync_compiled *f = dync_compile(through_another, .args = "a, b", .backend = backends[k % 3]);
+        dync_compiled *f =
+            dync_compile(through_another, .args = "a, b", .backend = backends[k % 3]);
         for (int i = 0; i < 3; i++) {
-            dync_tensor *leaf = dync_randn(dync_shape(3, 4), .requires_grad = true), *a = dync_mul(leaf, 2), *b = dync_select(a, 0, 1), *got = NULL;
+            dync_tensor *leaf = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                        *a = dync_mul(leaf, 2), *b = dync_select(a, 0, 1), *got = NULL;
             dync_tensor *a2 = dync_mul(leaf, 2), *want = through_another(a2, dync_select(a2, 0, 1));
-            if (k < 3) got = dync_call(f, a, b);
-            else DYNC_NO_GRAD got = dync_call(f, a, b);
-            EXPECT(got && same(dync_detach(got), dync_detach(want), 1e-5) && same(dync_detach(a), dync_detach(a2), 1e-5));
+            if (k < 3)
+                got = dync_call(f, a, b);
+            else
+                DYNC_NO_GRAD got = dync_call(f, a, b);
+            EXPECT(got && same(dync_detach(got), dync_detach(want), 1e-5) &&
+                   same(dync_detach(a), dync_detach(a2), 1e-5));
         }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
@@ -500,7 +531,8 @@ static void says(const char *value, int set, bool reported)
     EXPECT(dync_call(f, x) != NULL);
     scale = 3;
     EXPECT((dync_call(f, x) == NULL) == reported);
-    if (reported) expect_incorrect("inductor", "impure: the result differs at [0, 0]: 2, expected 3");
+    if (reported)
+        expect_incorrect("inductor", "impure: the result differs at [0, 0]: 2, expected 3");
     dync_compiled_free(f);
 }
 TEST(the_environment_turns_verify_on) { says("1", -1, true); }

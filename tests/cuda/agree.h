@@ -2,7 +2,7 @@
 #ifndef DYNC_TESTS_CUDA_AGREE_H
 #define DYNC_TESTS_CUDA_AGREE_H
 #include "cuda_white.h"
-#define RANDOM_NO_SCANS            /* they are calls there */
+#define RANDOM_NO_SCANS /* they are calls there */
 #include "../../tools/ir/ir.h"
 #include "../unit/codegen_random.h"
 #include "../tol.h"
@@ -12,11 +12,13 @@ static int unsupported;
 static bool near(const void *a, const void *b, int dtype, int64_t i, double tol)
 {
     int bytes = dync__dtype_info(dtype)->bytes;
-    double u = dync__load_f64((const char *)a + i * bytes, dtype), v = dync__load_f64((const char *)b + i * bytes, dtype);
+    double u = dync__load_f64((const char *)a + i * bytes, dtype),
+           v = dync__load_f64((const char *)b + i * bytes, dtype);
     return same(a, b, dtype, i) || fabs(u - v) <= tol * (fabs(v) > 1 ? fabs(v) : 1);
 }
 
-/* Runs k on the device and by the oracle on equal random data; shift: bytes by which its memory is off the usual boundary, in elements. */
+/* Runs k on the device and by the oracle on equal random data; shift: bytes by which its memory is
+ * off the usual boundary, in elements. */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int shift, double tol)
 {
     char *host[2][MAX_BUFS];
@@ -32,14 +34,18 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
         device[i] = dync__cuda_alloc(DYNC_CUDA, size[i]);
         if (!EXPECT(device[i] != NULL)) return false;
         at[i] = (char *)device[i] + (size_t)shift * (size_t)bytes;
-        if (size[i]) EXPECT_OK(dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, host[0][i], size[i]));
+        if (size[i])
+            EXPECT_OK(dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, host[0][i], size[i]));
     }
     void *code = dync__cuda_kernel_new(DYNC_CUDA, k, on_host);
-    if (!code && dync_error() == DYNC_ERR_UNSUPPORTED) unsupported++;
-    else ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, at, 7, 100));
+    if (!code && dync_error() == DYNC_ERR_UNSUPPORTED)
+        unsupported++;
+    else
+        ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, at, 7, 100));
     for (int i = 0; ok && code && i < k->buf.n; i++) {
         int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
-        if (size[i]) ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, host[0][i], DYNC_CUDA, device[i], size[i]));
+        if (size[i])
+            ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, host[0][i], DYNC_CUDA, device[i], size[i]));
         at[i] = host[1][i] + (size_t)shift * (size_t)bytes;
     }
     if (ok && code) ok = EXPECT_OK(dync__kernel_eval(k, at, 7, 100));
@@ -47,7 +53,8 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
         for (int64_t e = 0; ok && e < elements[i] + shift; e++)
             if (!near(host[0][i], host[1][i], k->buf.at[i].dtype, e, tol)) {
                 int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
-                printf("  buffer %d element %lld: got %.9g, oracle %.9g\n", i, (long long)e - shift, dync__load_f64(host[0][i] + e * bytes, k->buf.at[i].dtype),
+                printf("  buffer %d element %lld: got %.9g, oracle %.9g\n", i, (long long)e - shift,
+                       dync__load_f64(host[0][i] + e * bytes, k->buf.at[i].dtype),
                        dync__load_f64(host[1][i] + e * bytes, k->buf.at[i].dtype));
                 ok = false;
             }

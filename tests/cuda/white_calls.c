@@ -1,4 +1,5 @@
-/* cuda/attention*.c, recurrent.c, sort.c: random kernel calls in any layout, on the emulator, against the CPU's kernels. */
+/* cuda/attention*.c, recurrent.c, sort.c: random kernel calls in any layout, on the emulator,
+ * against the CPU's kernels. */
 #include "cuda_white.h"
 #include "kernel/operand.h"
 #include "../tol.h"
@@ -12,10 +13,16 @@ extern int setenv(const char *, const char *, int);
 
 /* ---- a call on both sides -------------------------------------------------------------------- */
 
-typedef struct { dync__kcall call; int64_t span[DYNC__KCALL_OPERANDS]; char *data[DYNC__KCALL_OPERANDS]; } a_call;
+typedef struct {
+    dync__kcall call;
+    int64_t span[DYNC__KCALL_OPERANDS];
+    char *data[DYNC__KCALL_OPERANDS];
+} a_call;
 
-/* An operand of random strides: some order of the dims, at times gaps, at times an offset. shared: dims (bits) that all lie on one place. */
-static dync__operand *add(a_call *c, int dtype, bool written, int n, const int64_t *shape, int shared)
+/* An operand of random strides: some order of the dims, at times gaps, at times an offset. shared:
+ * dims (bits) that all lie on one place. */
+static dync__operand *add(a_call *c, int dtype, bool written, int n, const int64_t *shape,
+                          int shared)
 {
     dync__operand *o = &c->call.operand[c->call.n++];
     int order[DYNC_MAX_DIMS];
@@ -51,9 +58,12 @@ static void fill_all(a_call *c)
         c->data[i] = calloc((size_t)c->span[i] + 1, (size_t)bytes);
         for (int64_t e = 0; e < c->span[i]; e++) {
             double x = draw();
-            if (dync__dtype_info(dtype)->kind == 'f') dync__store_f64(c->data[i] + e * bytes, dtype, x);
-            else if (dtype == DYNC_BOOL) c->data[i][e] = x > -0.6;
-            else dync__store_i64(c->data[i] + e * bytes, dtype, (int64_t)(test_random() % 7) - 3);
+            if (dync__dtype_info(dtype)->kind == 'f')
+                dync__store_f64(c->data[i] + e * bytes, dtype, x);
+            else if (dtype == DYNC_BOOL)
+                c->data[i][e] = x > -0.6;
+            else
+                dync__store_i64(c->data[i] + e * bytes, dtype, (int64_t)(test_random() % 7) - 3);
         }
     }
 }
@@ -94,7 +104,8 @@ static bool run_on_gpu(a_call *c, int shift)
     void *code = dync__cuda_call_new(DYNC_CUDA, &c->call, NULL, NULL, true);
     bool ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, data, 0, 0));
     for (int i = 0; ok && i < c->call.n; i++)
-        if (size[i]) ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, c->data[i], DYNC_CUDA, data[i], size[i]));
+        if (size[i])
+            ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, c->data[i], DYNC_CUDA, data[i], size[i]));
     ok = ok && EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, before);
     if (!ok) printf("%s\n", cuemu_detail());
     dync__cuda_code_free(code);
@@ -102,7 +113,8 @@ static bool run_on_gpu(a_call *c, int shift)
     return ok;
 }
 
-/* All written elements alike to within tol, relative to the greatest of the operand; NaN is like NaN. */
+/* All written elements alike to within tol, relative to the greatest of the operand; NaN is like
+ * NaN. */
 static bool alike(const a_call *a, const a_call *b, double tol)
 {
     for (int i = 0; i < a->call.n; i++) {
@@ -113,10 +125,12 @@ static bool alike(const a_call *a, const a_call *b, double tol)
             if (isfinite(v) && v > most) most = v;
         }
         for (int64_t e = 0; e < a->span[i]; e++) {
-            double u = dync__load_f64(a->data[i] + e * bytes, dtype), v = dync__load_f64(b->data[i] + e * bytes, dtype);
+            double u = dync__load_f64(a->data[i] + e * bytes, dtype),
+                   v = dync__load_f64(b->data[i] + e * bytes, dtype);
             bool same = u == v || (isnan(u) && isnan(v)) || fabs(u - v) <= tol * most;
             if (!EXPECT(same)) {
-                printf("  %s, operand %d element %lld: got %.9g, CPU %.9g (greatest %.3g)\n", a->call.row->name, i, (long long)e, u, v, most);
+                printf("  %s, operand %d element %lld: got %.9g, CPU %.9g (greatest %.3g)\n",
+                       a->call.row->name, i, (long long)e, u, v, most);
                 return false;
             }
         }
@@ -141,7 +155,10 @@ static bool agree(a_call *c, double tol)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-typedef struct { int dtype, B, H, L, S, E, V, causal, mask; double scale; } attention;
+typedef struct {
+    int dtype, B, H, L, S, E, V, causal, mask;
+    double scale;
+} attention;
 
 static void attention_attr(a_call *c, const attention *t, int place)
 {
@@ -150,21 +167,27 @@ static void attention_attr(a_call *c, const attention *t, int place)
     c->call.attr[2] = place;
     memcpy(&c->call.attr[3], &t->scale, sizeof t->scale);
 }
-static bool attention_decodes;             /* forward alone; heads share keys and values */
+static bool attention_decodes; /* forward alone; heads share keys and values */
 static bool attention_tf32;
 static bool attention_agrees(const attention *t, bool dense)
 {
     a_call f, g;
-    int64_t q[] = {t->B, t->H, t->L, t->E}, k[] = {t->B, t->H, t->S, t->E}, v[] = {t->B, t->H, t->S, t->V}, y[] = {t->B, t->H, t->L, t->V}, m[] = {t->B, t->H, t->L, t->S};
-    int mask_type = t->mask == 1 ? DYNC_BOOL : t->dtype, log_type = t->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    double tol = t->dtype == DYNC_F32 ? TOL_F32_SUM : t->dtype == DYNC_F64 ? TOL_F64_CHAIN : t->dtype == DYNC_F16 ? 4 * TOL_F16_1ULP : TOL_BF16_LAYER;
+    int64_t q[] = {t->B, t->H, t->L, t->E}, k[] = {t->B, t->H, t->S, t->E},
+            v[] = {t->B, t->H, t->S, t->V}, y[] = {t->B, t->H, t->L, t->V},
+            m[] = {t->B, t->H, t->L, t->S};
+    int mask_type = t->mask == 1 ? DYNC_BOOL : t->dtype,
+        log_type = t->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    double tol = t->dtype == DYNC_F32   ? TOL_F32_SUM
+                 : t->dtype == DYNC_F64 ? TOL_F64_CHAIN
+                 : t->dtype == DYNC_F16 ? 4 * TOL_F16_1ULP
+                                        : TOL_BF16_LAYER;
     if (attention_tf32) tol = 1e-2;
     memset(&f, 0, sizeof f);
     memset(&g, 0, sizeof g);
     f.call.row = dync__kernel_row(DYNC__K_attention);
     g.call.row = dync__kernel_row(DYNC__K_attention_grad);
     add(&f, t->dtype, false, 4, q, 0);
-    add(&f, t->dtype, false, 4, k, t->H > 1 && !dense ? 2 : 0);       /* heads may share keys */
+    add(&f, t->dtype, false, 4, k, t->H > 1 && !dense ? 2 : 0); /* heads may share keys */
     add(&f, t->dtype, false, 4, v, 0);
     add(&f, t->dtype, true, 4, y, 0);
     add(&f, log_type, true, 3, y, 0);
@@ -181,7 +204,9 @@ static bool attention_agrees(const attention *t, bool dense)
     fill_all(&f);
     bool ok = agree(&f, tol);
     if (attention_decodes) {
-        if (!ok) printf("  dtype %d B %d H %d L %d S %d E %d V %d mask %d dense %d\n", t->dtype, t->B, t->H, t->L, t->S, t->E, t->V, t->mask, dense);
+        if (!ok)
+            printf("  dtype %d B %d H %d L %d S %d E %d V %d mask %d dense %d\n", t->dtype, t->B,
+                   t->H, t->L, t->S, t->E, t->V, t->mask, dense);
         drop_all(&f);
         return ok;
     }
@@ -197,16 +222,21 @@ static bool attention_agrees(const attention *t, bool dense)
     for (int i = 0; i < g.call.n; i++) {
         int64_t shape[4];
         memcpy(shape, g.call.operand[i].lay.shape, sizeof shape);
-        if (dense) EXPECT_OK(dync__layout_contiguous(&g.call.operand[i].lay, i == 5 ? 3 : 4, shape));
+        if (dense)
+            EXPECT_OK(dync__layout_contiguous(&g.call.operand[i].lay, i == 5 ? 3 : 4, shape));
         g.span[i] = dync__layout_span(&g.call.operand[i].lay);
     }
     attention_attr(&g, t, t->mask ? 9 : -1);
     fill_all(&g);
-    for (int i = 0; i < 5; i++) memcpy(g.data[1 + i], f.data[i], (size_t)f.span[i] * dync__dtype_info(f.call.operand[i].dtype)->bytes);
-    if (t->mask) memcpy(g.data[9], f.data[5], (size_t)f.span[5] * dync__dtype_info(mask_type)->bytes);
+    for (int i = 0; i < 5; i++)
+        memcpy(g.data[1 + i], f.data[i],
+               (size_t)f.span[i] * dync__dtype_info(f.call.operand[i].dtype)->bytes);
+    if (t->mask)
+        memcpy(g.data[9], f.data[5], (size_t)f.span[5] * dync__dtype_info(mask_type)->bytes);
     ok = ok && agree(&g, tol);
     if (!ok)
-        printf("  dtype %d B %d H %d L %d S %d E %d V %d causal %d mask %d scale %g dense %d\n", t->dtype, t->B, t->H, t->L, t->S, t->E, t->V, t->causal, t->mask, t->scale, dense);
+        printf("  dtype %d B %d H %d L %d S %d E %d V %d causal %d mask %d scale %g dense %d\n",
+               t->dtype, t->B, t->H, t->L, t->S, t->E, t->V, t->causal, t->mask, t->scale, dense);
     drop_all(&f);
     drop_all(&g);
     return ok;
@@ -214,20 +244,30 @@ static bool attention_agrees(const attention *t, bool dense)
 
 TEST(attention_of_every_kind)
 {
-    static const attention kinds[] = {
-        {DYNC_F32, 1, 2, 20, 70, 16, 16, 0, 0, 0.25}, {DYNC_F32, 1, 1, 70, 40, 24, 10, 1, 0, 0.3},  {DYNC_F32, 2, 1, 33, 33, 7, 65, 0, 1, 0.5},
-        {DYNC_F32, 1, 1, 5, 9, 130, 8, 0, 2, -0.1},   {DYNC_BF16, 1, 2, 20, 70, 16, 16, 0, 0, 0.25}, {DYNC_BF16, 1, 1, 70, 130, 64, 64, 1, 0, 0.125},
-        {DYNC_BF16, 2, 1, 33, 33, 72, 40, 0, 1, 0.2}, {DYNC_F16, 1, 1, 100, 40, 128, 128, 1, 0, 0.1}, {DYNC_F16, 1, 1, 17, 50, 200, 136, 0, 2, 0.1},
-        {DYNC_BF16, 1, 1, 40, 24, 11, 5, 0, 2, 0.3},  {DYNC_F64, 2, 1, 6, 9, 5, 4, 1, 0, 0.4},       {DYNC_F16, 1, 1, 4, 6, 300, 3, 0, 1, 0.05}};
+    static const attention kinds[] = {{DYNC_F32, 1, 2, 20, 70, 16, 16, 0, 0, 0.25},
+                                      {DYNC_F32, 1, 1, 70, 40, 24, 10, 1, 0, 0.3},
+                                      {DYNC_F32, 2, 1, 33, 33, 7, 65, 0, 1, 0.5},
+                                      {DYNC_F32, 1, 1, 5, 9, 130, 8, 0, 2, -0.1},
+                                      {DYNC_BF16, 1, 2, 20, 70, 16, 16, 0, 0, 0.25},
+                                      {DYNC_BF16, 1, 1, 70, 130, 64, 64, 1, 0, 0.125},
+                                      {DYNC_BF16, 2, 1, 33, 33, 72, 40, 0, 1, 0.2},
+                                      {DYNC_F16, 1, 1, 100, 40, 128, 128, 1, 0, 0.1},
+                                      {DYNC_F16, 1, 1, 17, 50, 200, 136, 0, 2, 0.1},
+                                      {DYNC_BF16, 1, 1, 40, 24, 11, 5, 0, 2, 0.3},
+                                      {DYNC_F64, 2, 1, 6, 9, 5, 4, 1, 0, 0.4},
+                                      {DYNC_F16, 1, 1, 4, 6, 300, 3, 0, 1, 0.05}};
     for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
         for (int dense = 0; dense < 2; dense++)
             if (!attention_agrees(&kinds[i], dense)) return;
     if (EMULATED) EXPECT_EQ_INT(cuemu_live_bytes() - dync_cuda_memory_stats(0).reserved, 0);
 }
-/* Few queries, many keys: the keys are cut over blocks, and heads that share them are rows of one tile. */
+/* Few queries, many keys: the keys are cut over blocks, and heads that share them are rows of one
+ * tile. */
 TEST(attention_of_few_queries)
 {
-    static const attention kinds[] = {{DYNC_BF16, 1, 2, 1, 1030, 64, 64, 0, 0, 0.125}, {DYNC_F16, 1, 4, 3, 700, 72, 136, 0, 1, 0.2}, {DYNC_F32, 1, 2, 1, 515, 40, 24, 0, 2, 0.25},
+    static const attention kinds[] = {{DYNC_BF16, 1, 2, 1, 1030, 64, 64, 0, 0, 0.125},
+                                      {DYNC_F16, 1, 4, 3, 700, 72, 136, 0, 1, 0.2},
+                                      {DYNC_F32, 1, 2, 1, 515, 40, 24, 0, 2, 0.25},
                                       {DYNC_F32, 2, 3, 5, 600, 16, 129, 0, 0, 0.5}};
     attention_decodes = true;
     for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
@@ -240,8 +280,11 @@ TEST(attention_of_few_queries)
 /* f32 where operands may have 10 bits: tensor cores. */
 TEST(attention_by_tf32)
 {
-    static const attention kinds[] = {{DYNC_F32, 1, 2, 70, 130, 64, 40, 0, 0, 0.125}, {DYNC_F32, 1, 1, 65, 65, 128, 16, 1, 0, 0.1}, {DYNC_F32, 1, 1, 20, 50, 200, 132, 0, 1, 0.1},
-                                      {DYNC_F32, 1, 2, 1, 600, 72, 64, 0, 2, 0.1}, {DYNC_F32, 1, 1, 20, 50, 9, 13, 0, 0, 0.1}};
+    static const attention kinds[] = {{DYNC_F32, 1, 2, 70, 130, 64, 40, 0, 0, 0.125},
+                                      {DYNC_F32, 1, 1, 65, 65, 128, 16, 1, 0, 0.1},
+                                      {DYNC_F32, 1, 1, 20, 50, 200, 132, 0, 1, 0.1},
+                                      {DYNC_F32, 1, 2, 1, 600, 72, 64, 0, 2, 0.1},
+                                      {DYNC_F32, 1, 1, 20, 50, 9, 13, 0, 0, 0.1}};
     EXPECT(!dync_cuda_allow_tf32(true));
     attention_decodes = attention_tf32 = true;
     for (int i = 0; i < DYNC__COUNT_OF(kinds); i++) EXPECT(attention_agrees(&kinds[i], true));
@@ -250,8 +293,10 @@ TEST(attention_by_tf32)
 /* On compute capability 9.0: wgmma and TMA. */
 TEST(attention_by_wgmma)
 {
-    static const attention kinds[] = {{DYNC_BF16, 1, 2, 70, 200, 64, 64, 0, 0, 0.125}, {DYNC_F16, 2, 1, 140, 140, 128, 72, 1, 0, 0.1},
-                                      {DYNC_BF16, 1, 1, 65, 130, 40, 128, 0, 1, 0.2}, {DYNC_F16, 1, 1, 130, 40, 16, 8, 0, 2, 0.2}};
+    static const attention kinds[] = {{DYNC_BF16, 1, 2, 70, 200, 64, 64, 0, 0, 0.125},
+                                      {DYNC_F16, 2, 1, 140, 140, 128, 72, 1, 0, 0.1},
+                                      {DYNC_BF16, 1, 1, 65, 130, 40, 128, 0, 1, 0.2},
+                                      {DYNC_F16, 1, 1, 130, 40, 16, 8, 0, 2, 0.2}};
     int64_t before = cuemu_products;
     for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
         if (!attention_agrees(&kinds[i], true)) return;
@@ -264,8 +309,16 @@ TEST(random_attention)
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
     for (int i = 0; i < RANDOM_CALLS; i++) {
         unsigned wide = test_random() % 8 == 0 ? 256 : test_random() % 3 ? 32 : 128;
-        attention t = {dtypes[test_random() % 3], 1 + (int)(test_random() % 2), 1 + (int)(test_random() % 2), 1 + (int)(test_random() % 90), 1 + (int)(test_random() % 90),
-                       1 + (int)(test_random() % wide), 1 + (int)(test_random() % wide), test_random() % 2 == 0, 0, (double)(test_random() % 100) / 200.0};
+        attention t = {dtypes[test_random() % 3],
+                       1 + (int)(test_random() % 2),
+                       1 + (int)(test_random() % 2),
+                       1 + (int)(test_random() % 90),
+                       1 + (int)(test_random() % 90),
+                       1 + (int)(test_random() % wide),
+                       1 + (int)(test_random() % wide),
+                       test_random() % 2 == 0,
+                       0,
+                       (double)(test_random() % 100) / 200.0};
         if (test_random() % 2) t.E = (t.E + 7) / 8 * 8, t.V = (t.V + 7) / 8 * 8;
         if (!t.causal) t.mask = (int)(test_random() % 3);
         if (!attention_agrees(&t, test_random() % 2)) return;
@@ -273,9 +326,12 @@ TEST(random_attention)
 }
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-typedef struct { int dtype, gates, L, N, H, reverse, train; } recurrent;
+typedef struct {
+    int dtype, gates, L, N, H, reverse, train;
+} recurrent;
 
-static void role(a_call *c, int which, int dtype, bool written, int n, int64_t a, int64_t b, int64_t d, bool dense)
+static void role(a_call *c, int which, int dtype, bool written, int n, int64_t a, int64_t b,
+                 int64_t d, bool dense)
 {
     int64_t shape[] = {a, b, d};
     c->call.attr[2 + which] = c->call.n;
@@ -312,7 +368,8 @@ static bool recurrent_agrees(const recurrent *t)
     fill_all(&f);
     bool ok = agree(&f, tol);
     if (ok && (train || t->gates == 1)) {
-        static const int kept[] = {DYNC__RNN_W, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CELLS, DYNC__RNN_GATES};
+        static const int kept[] = {DYNC__RNN_W,   DYNC__RNN_H0,    DYNC__RNN_C0,
+                                   DYNC__RNN_OUT, DYNC__RNN_CELLS, DYNC__RNN_GATES};
         int from[DYNC__KCALL_OPERANDS], n = 0;
         for (int i = 0; i < DYNC__COUNT_OF(kept); i++) {
             int64_t at = f.call.attr[2 + kept[i]];
@@ -330,26 +387,40 @@ static bool recurrent_agrees(const recurrent *t)
         role(&g, DYNC__RNN_GH0, d, true, 2, t->N, t->H, 0, false);
         if (lstm) role(&g, DYNC__RNN_GC0, d, true, 2, t->N, t->H, 0, false);
         fill_all(&g);
-        for (int i = 0; i < n; i++) memcpy(g.data[i], f.data[from[i]], (size_t)g.span[i] * dync__dtype_info(d)->bytes);
+        for (int i = 0; i < n; i++)
+            memcpy(g.data[i], f.data[from[i]], (size_t)g.span[i] * dync__dtype_info(d)->bytes);
         ok = agree(&g, tol);
         drop_all(&g);
     }
-    if (!ok) printf("  dtype %d gates %d L %d N %d H %d reverse %d train %d\n", d, t->gates, t->L, t->N, t->H, t->reverse, t->train);
+    if (!ok)
+        printf("  dtype %d gates %d L %d N %d H %d reverse %d train %d\n", d, t->gates, t->L, t->N,
+               t->H, t->reverse, t->train);
     drop_all(&f);
     return ok;
 }
 
 TEST(recurrent_layers)
 {
-    static const recurrent kinds[] = {{DYNC_F32, 4, 3, 5, 17, 0, 1}, {DYNC_F32, 3, 4, 3, 10, 1, 1}, {DYNC_F32, 1, 5, 2, 7, 0, 1}, {DYNC_F32, 4, 1, 1, 1, 1, 1},
-                                      {DYNC_F32, 4, 2, 3, 90, 0, 1}, {DYNC_F32, 4, 3, 2, 130, 1, 1}, {DYNC_F32, 3, 2, 9, 129, 0, 1}, {DYNC_F32, 1, 3, 2, 270, 1, 1},
-                                      {DYNC_BF16, 4, 3, 4, 20, 1, 1}, {DYNC_F16, 3, 2, 3, 131, 0, 1}, {DYNC_F64, 4, 3, 4, 9, 0, 1}, {DYNC_F64, 3, 2, 2, 95, 1, 1},
-                                      {DYNC_F32, 4, 2, 70, 33, 0, 1}, {DYNC_F32, 3, 2, 20, 129, 1, 1}};
+    static const recurrent kinds[] = {
+        {DYNC_F32, 4, 3, 5, 17, 0, 1},  {DYNC_F32, 3, 4, 3, 10, 1, 1},
+        {DYNC_F32, 1, 5, 2, 7, 0, 1},   {DYNC_F32, 4, 1, 1, 1, 1, 1},
+        {DYNC_F32, 4, 2, 3, 90, 0, 1},  {DYNC_F32, 4, 3, 2, 130, 1, 1},
+        {DYNC_F32, 3, 2, 9, 129, 0, 1}, {DYNC_F32, 1, 3, 2, 270, 1, 1},
+        {DYNC_BF16, 4, 3, 4, 20, 1, 1}, {DYNC_F16, 3, 2, 3, 131, 0, 1},
+        {DYNC_F64, 4, 3, 4, 9, 0, 1},   {DYNC_F64, 3, 2, 2, 95, 1, 1},
+        {DYNC_F32, 4, 2, 70, 33, 0, 1}, {DYNC_F32, 3, 2, 20, 129, 1, 1}};
     for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
         if (!recurrent_agrees(&kinds[i])) return;
     for (int i = 0; i < RANDOM_CALLS; i++) {
-        recurrent t = {test_random() % 4 ? DYNC_F32 : DYNC_F64, test_random() % 3 ? 4 : test_random() % 2 ? 3 : 1, 1 + (int)(test_random() % 4), 1 + (int)(test_random() % 20),
-                       1 + (int)(test_random() % 40), test_random() % 2 == 0, test_random() % 4 != 0};
+        recurrent t = {test_random() % 4 ? DYNC_F32 : DYNC_F64,
+                       test_random() % 3   ? 4
+                       : test_random() % 2 ? 3
+                                           : 1,
+                       1 + (int)(test_random() % 4),
+                       1 + (int)(test_random() % 20),
+                       1 + (int)(test_random() % 40),
+                       test_random() % 2 == 0,
+                       test_random() % 4 != 0};
         if (!recurrent_agrees(&t)) return;
     }
 }
@@ -372,23 +443,39 @@ static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool de
     for (int64_t e = 0; e < c.span[0]; e++) {
         static const double odd[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL};
         int pick = (int)(test_random() % (unsigned)kinds);
-        if (dync__dtype_info(dtype)->kind == 'f') dync__store_f64(c.data[0] + e * bytes, dtype, pick < 4 ? odd[pick] : pick == 4 ? (double)NAN : (pick - 20) * 0.25);
-        else if (dtype == DYNC_BOOL) c.data[0][e] = pick & 1;
-        else dync__store_i64(c.data[0] + e * bytes, dtype, pick - 20);
+        if (dync__dtype_info(dtype)->kind == 'f')
+            dync__store_f64(c.data[0] + e * bytes, dtype,
+                            pick < 4    ? odd[pick]
+                            : pick == 4 ? (double)NAN
+                                        : (pick - 20) * 0.25);
+        else if (dtype == DYNC_BOOL)
+            c.data[0][e] = pick & 1;
+        else
+            dync__store_i64(c.data[0] + e * bytes, dtype, pick - 20);
     }
     bool ok = agree(&c, 0);
-    if (!ok) printf("  dtype %d lines along %d of %d: %lld %lld descending %d\n", dtype, dim, n, (long long)shape[0], (long long)shape[1], descending);
+    if (!ok)
+        printf("  dtype %d lines along %d of %d: %lld %lld descending %d\n", dtype, dim, n,
+               (long long)shape[0], (long long)shape[1], descending);
     drop_all(&c);
     return ok;
 }
 TEST(sorting)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I64, DYNC_BF16, DYNC_U8, DYNC_BOOL, DYNC_I32, DYNC_F16};
+    static const int dtypes[] = {DYNC_F32, DYNC_F64,  DYNC_I64, DYNC_BF16,
+                                 DYNC_U8,  DYNC_BOOL, DYNC_I32, DYNC_F16};
     for (int i = 0; i < 8 + RANDOM_CALLS; i++) {
-        int64_t shape[] = {1 + (int)(test_random() % 5), 1 + (int)(test_random() % (i % 4 ? 40 : 300)), 1 + (int)(test_random() % 3)};
-        if (!sort_agrees(dtypes[i % 8], 3, shape, (int)(test_random() % 3), test_random() % 2, test_random() % 2 ? 10 : 120)) return;
+        int64_t shape[] = {1 + (int)(test_random() % 5),
+                           1 + (int)(test_random() % (i % 4 ? 40 : 300)),
+                           1 + (int)(test_random() % 3)};
+        if (!sort_agrees(dtypes[i % 8], 3, shape, (int)(test_random() % 3), test_random() % 2,
+                         test_random() % 2 ? 10 : 120))
+            return;
     }
-    static const int64_t lengths[][2] = {{2, 4097}, {1, 13000}};     /* merged from tiles */
-    if (!sort_agrees(DYNC_F32, 2, lengths[0], 1, true, 120) || !sort_agrees(DYNC_I32, 2, lengths[1], 1, false, 30) || !sort_agrees(DYNC_F64, 2, lengths[0], 1, false, 90)) return;
+    static const int64_t lengths[][2] = {{2, 4097}, {1, 13000}}; /* merged from tiles */
+    if (!sort_agrees(DYNC_F32, 2, lengths[0], 1, true, 120) ||
+        !sort_agrees(DYNC_I32, 2, lengths[1], 1, false, 30) ||
+        !sort_agrees(DYNC_F64, 2, lengths[0], 1, false, 90))
+        return;
 }
 TEST_MAIN

@@ -1,11 +1,14 @@
-/* cuda/launch.c, image.c: texts become code: once for equal texts, by the device's capability and the driver's version, from files of images; what
- * the driver says of a text that it refuses. */
+/* cuda/launch.c, image.c: texts become code: once for equal texts, by the device's capability and
+ * the driver's version, from files of images; what the driver says of a text that it refuses. */
 #include "cuda_white.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "test.h"
 extern int setenv(const char *, const char *, int), unsetenv(const char *), pclose(FILE *);
 extern FILE *popen(const char *, const char *);
-static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void say_nothing(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 /* out[0] = number, by one thread of one block. */
 static dync__ptx_text text_of(const char *target, int number, const char *more)
@@ -13,15 +16,22 @@ static dync__ptx_text text_of(const char *target, int number, const char *more)
     dync__ptx_text t;
     memset(&t, 0, sizeof t);
     dync__ptx_header(&t.text, target);
-    dync__str_addf(&t.text, ".visible .entry f(.param .b64 p0, .param .b64 p1)\n{\n.reg .b64 %%b0;\n.reg .u32 %%n;\nld.param.b64 %%b0, [p0];\n"
-                            "mov.u32 %%n, %d;\n%sst.global.u32 [%%b0], %%n;\nret;\n}\n", number, more);
+    dync__str_addf(
+        &t.text,
+        ".visible .entry f(.param .b64 p0, .param .b64 p1)\n{\n.reg .b64 %%b0;\n.reg .u32 %%n;\nld.param.b64 %%b0, [p0];\n"
+        "mov.u32 %%n, %d;\n%sst.global.u32 [%%b0], %%n;\nret;\n}\n",
+        number, more);
     t.n_launches = 1;
     t.launch[0] = (dync__ptx_launch){.entry = "f", .grid = {1, 1, 1}, .block = 1};
     return t;
 }
 
-typedef struct run { int32_t result; dync_status status; } run;
-static dync__cuda_code *code_of(int device, const dync__ptx_text *any, const dync__ptx_text *variant)
+typedef struct run {
+    int32_t result;
+    dync_status status;
+} run;
+static dync__cuda_code *code_of(int device, const dync__ptx_text *any,
+                                const dync__ptx_text *variant)
 {
     int32_t buf[] = {0};
     dync__cuda_code *c = calloc(1, sizeof *c);
@@ -73,7 +83,8 @@ TEST(what_the_driver_says_is_told)
     EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);
 }
 
-/* A kernel's error is told by the call that waits for it, in the runtime's words; on a GPU nothing goes on there in this process. */
+/* A kernel's error is told by the call that waits for it, in the runtime's words; on a GPU nothing
+ * goes on there in this process. */
 TEST(an_address_that_is_none)
 {
     if (test__state.no_fork) SKIP("the process loses its GPU");
@@ -84,7 +95,8 @@ TEST(an_address_that_is_none)
     void *nowhere = (void *)(uintptr_t)64;
     EXPECT_OK(dync__cuda_run(c, &nowhere, 0, 0));
     EXPECT_EQ_INT(dync_cuda_synchronize(0), DYNC_ERR_DEVICE);
-    EXPECT_HAS_STR(dync_error_message(), "an illegal memory access was encountered (cudaErrorIllegalAddress)");
+    EXPECT_HAS_STR(dync_error_message(),
+                   "an illegal memory access was encountered (cudaErrorIllegalAddress)");
     dync_clear_error();
     /* and by every one after it */
     EXPECT_EQ_INT(dync_cuda_synchronize(0), DYNC_ERR_DEVICE);
@@ -104,16 +116,26 @@ static bool takes(const char *cc, const char *driver, const char *target, int ve
 }
 TEST(a_device_of_9_0_takes)
 {
-    EXPECT(takes("90", "12080", "sm_90a", 80) && takes("90", "13000", "sm_90a", 80) && takes("90", "12000", "sm_90a", 80));
+    EXPECT(takes("90", "12080", "sm_90a", 80) && takes("90", "13000", "sm_90a", 80) &&
+           takes("90", "12000", "sm_90a", 80));
     EXPECT(!takes("90", "11080", "sm_90a", 80) && takes("90", "11080", "sm_80", 70));
-    EXPECT(takes("90", "12080", "sm_90", 87) && !takes("90", "12080", "sm_90", 88) && takes("90", "12090", "sm_90", 88));
-    EXPECT(takes("90", "13000", "sm_90", 90) && !takes("90", "12090", "sm_90", 90) && !takes("90", "13000", "sm_90", 91) && takes("90", "13010", "sm_90", 91));
+    EXPECT(takes("90", "12080", "sm_90", 87) && !takes("90", "12080", "sm_90", 88) &&
+           takes("90", "12090", "sm_90", 88));
+    EXPECT(takes("90", "13000", "sm_90", 90) && !takes("90", "12090", "sm_90", 90) &&
+           !takes("90", "13000", "sm_90", 91) && takes("90", "13010", "sm_90", 91));
     EXPECT(!takes("90", "13000", "sm_100a", 86) && takes("90", "13000", "sm_80", 71));
     setenv("DYNC_CUDA_TARGET", "sm_80", 1);
     EXPECT(!takes("90", "13000", "sm_90a", 80) && takes("90", "13000", "sm_80", 71));
 }
-TEST(a_device_of_10_0_takes) { EXPECT(!takes("100", "13000", "sm_90a", 80) && takes("100", "13000", "sm_100a", 86) && takes("100", "13000", "sm_90", 80)); }
-TEST(a_device_of_8_6_takes) { EXPECT(!takes("86", "13000", "sm_90a", 80) && takes("86", "13000", "sm_80", 71)); }
+TEST(a_device_of_10_0_takes)
+{
+    EXPECT(!takes("100", "13000", "sm_90a", 80) && takes("100", "13000", "sm_100a", 86) &&
+           takes("100", "13000", "sm_90", 80));
+}
+TEST(a_device_of_8_6_takes)
+{
+    EXPECT(!takes("86", "13000", "sm_90a", 80) && takes("86", "13000", "sm_80", 71));
+}
 #endif
 
 TEST(a_variant_runs_where_it_can)
@@ -152,7 +174,8 @@ TEST(a_variant_runs_where_it_can)
 /* ---- images in files ------------------------------------------------------------------------- */
 static char folder[600];
 static int64_t loads, images;
-/* A new process, as far as loaded code is concerned; what was loaded and what of it came from files. */
+/* A new process, as far as loaded code is concerned; what was loaded and what of it came from
+ * files. */
 static bool runs_again(int number)
 {
     dync_cuda_counters before = dync_cuda_get_counters();
@@ -180,20 +203,25 @@ TEST(images_are_kept_in_files)
     unsetenv("DYNC_CUDA_CACHE");
     snprintf(folder, sizeof folder, "%s.images/deep", test__state.program);
     (void)files_of("rm -rf $(dirname %s)", text, sizeof text);
-    EXPECT(runs_again(5) && loads == 1 && images == 0);                         /* nobody asked */
+    EXPECT(runs_again(5) && loads == 1 && images == 0); /* nobody asked */
     EXPECT(!files_of("ls %s 2>/dev/null", text, sizeof text));
     EXPECT_OK(dync_cuda_cache(folder));
     EXPECT(runs_again(5) && loads == 1 && images == 0);
     EXPECT(runs_again(5) && loads == 1 && images == 1);
-    EXPECT(runs_again(6) && images == 0 && runs_again(6) && images == 1 && runs_again(5) && images == 1);
+    EXPECT(runs_again(6) && images == 0 && runs_again(6) && images == 1 && runs_again(5) &&
+           images == 1);
     EXPECT(files_of("ls %s | grep -c '^[0-9a-f]*.cubin$'", text, sizeof text) && atoi(text) == 2);
-    EXPECT(files_of("ls %s | wc -l", text, sizeof text) && atoi(text) == 2);     /* and no drafts */
-    static const char *const damage[] = {"for f in %s/*; do head -c 60 $f > $f.x; mv $f.x $f; done", "for f in %s/*; do : > $f; done",
-                                         "for f in %s/*; do (cat $f; echo more) > $f.x; mv $f.x $f; done",
-                                         "for f in %s/*; do tr 5 4 < $f > $f.x; mv $f.x $f; done", "for f in %s/*; do tr d e < $f > $f.x; mv $f.x $f; done"};
+    EXPECT(files_of("ls %s | wc -l", text, sizeof text) && atoi(text) == 2); /* and no drafts */
+    static const char *const damage[] = {
+        "for f in %s/*; do head -c 60 $f > $f.x; mv $f.x $f; done",
+        "for f in %s/*; do : > $f; done",
+        "for f in %s/*; do (cat $f; echo more) > $f.x; mv $f.x $f; done",
+        "for f in %s/*; do tr 5 4 < $f > $f.x; mv $f.x $f; done",
+        "for f in %s/*; do tr d e < $f > $f.x; mv $f.x $f; done"};
     for (int i = 0; i < DYNC__COUNT_OF(damage); i++) {
         EXPECT(files_of(damage[i], text, sizeof text));
-        if (!EXPECT(runs_again(5) && images == 0 && runs_again(5) && images == 1)) printf("  damage %d\n", i);
+        if (!EXPECT(runs_again(5) && images == 0 && runs_again(5) && images == 1))
+            printf("  damage %d\n", i);
     }
     EXPECT(files_of("chmod 555 %s", text, sizeof text) && runs_again(9));
     EXPECT(files_of("chmod 755 %s", text, sizeof text));
@@ -205,7 +233,8 @@ TEST(images_are_kept_in_files)
     EXPECT(runs_again(5) && images == 1);
     /* no linker: texts, as ever */
     setenv("CUEMU_NO_LINKER", "1", 1);
-    EXPECT(runs_again(5) && images == 1 && runs_again(77) && images == 0 && runs_again(77) && images == 0);
+    EXPECT(runs_again(5) && images == 1 && runs_again(77) && images == 0 && runs_again(77) &&
+           images == 0);
 #endif
     EXPECT_OK(dync_cuda_cache(NULL));
     EXPECT(runs_again(5) && images == 0);

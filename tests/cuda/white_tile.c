@@ -1,5 +1,6 @@
-/* cuda/tile.c on the emulator: fragments of ldmatrix and mma.sync by the tables of the PTX manual, written out here once more; when what cp.async
- * copies may be read; the banks of swizzled rows, by arithmetic and as the emulator counts them in whole products. */
+/* cuda/tile.c on the emulator: fragments of ldmatrix and mma.sync by the tables of the PTX manual,
+ * written out here once more; when what cp.async copies may be read; the banks of swizzled rows, by
+ * arithmetic and as the emulator counts them in whole products. */
 #include "cuda_white.h"
 #include "cuda/tile.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
@@ -16,14 +17,17 @@ static dync_status run(dync__tile *t, int threads, int n, void *const *data, siz
     dync_status status = dync__tile_end(t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         device[i] = dync__cuda_alloc(DYNC_CUDA, bytes);
-        if (status == DYNC_OK) status = dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, data[i], bytes);
+        if (status == DYNC_OK)
+            status = dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, data[i], bytes);
     }
     if (status == DYNC_OK) status = dync__cuda_run(code, device, 0, 0);
     for (int i = 0; i < n; i++) {
-        if (status == DYNC_OK) status = dync__cuda_copy(DYNC_CPU, data[i], DYNC_CUDA, device[i], bytes);
+        if (status == DYNC_OK)
+            status = dync__cuda_copy(DYNC_CPU, data[i], DYNC_CUDA, device[i], bytes);
         dync__cuda_free(DYNC_CUDA, device[i], bytes);
     }
-    for (int f = 0; f < DYNC__CUDA_FORMS && code->part.n; f++) dync__str_free(&code->part.at[0].form[f].text.text);
+    for (int f = 0; f < DYNC__CUDA_FORMS && code->part.n; f++)
+        dync__str_free(&code->part.at[0].form[f].text.text);
     dync__arena_free(&code->arena);
     free(code);
     return status;
@@ -37,7 +41,8 @@ static void load_words(dync__tile *t, const char *reg, int n, int buffer)
     dync__tile_wide(t, at, NULL);
     dync__ptx_line(&t->p, "mad.wide.u32 %s, %%lane, %d, %%b%d", at, n * 4, buffer);
     dync__tile_regs(t, "b32", reg, n);
-    for (int r = 0; r < n; r++) dync__ptx_line(&t->p, "ld.global.b32 %s%d, [%s+%d]", reg, r, at, r * 4);
+    for (int r = 0; r < n; r++)
+        dync__ptx_line(&t->p, "ld.global.b32 %s%d, [%s+%d]", reg, r, at, r * 4);
 }
 /* words[2] += words[0] * words[1]: fragments, a lane's registers after another's. */
 static void multiply(int kind, uint32_t words[3][32 * 4])
@@ -58,20 +63,24 @@ static uint32_t encode(int kind, double x)
     float f = (float)x;
     uint32_t w;
     memcpy(&w, &f, 4);
-    return kind == DYNC__TILE_BF16 ? dync__f32_to_bf16(f) : kind == DYNC__TILE_F16 ? dync__f32_to_f16(f) : kind == DYNC__TILE_TF32 ? w : (uint32_t)(int)x & 255;
+    return kind == DYNC__TILE_BF16   ? dync__f32_to_bf16(f)
+           : kind == DYNC__TILE_F16  ? dync__f32_to_f16(f)
+           : kind == DYNC__TILE_TF32 ? w
+                                     : (uint32_t)(int)x & 255;
 }
 
-/* Element i of a lane's fragment of a and of b: its row and column, as the manual has them (9.7.13.4). */
+/* Element i of a lane's fragment of a and of b: its row and column, as the manual has them
+ * (9.7.13.4). */
 static void place_a(int kind, int lane, int i, int *row, int *k)
 {
     int group = lane >> 2, in_group = lane % 4;
-    if (kind == DYNC__TILE_TF32) {                            /* m16n8k8: a0 .. a3 */
+    if (kind == DYNC__TILE_TF32) { /* m16n8k8: a0 .. a3 */
         *row = i == 0 || i == 2 ? group : group + 8;
         *k = i < 2 ? in_group : in_group + 4;
-    } else if (kind == DYNC__TILE_S8 || kind == DYNC__TILE_U8) {   /* m16n8k32: a0 .. a15 */
+    } else if (kind == DYNC__TILE_S8 || kind == DYNC__TILE_U8) { /* m16n8k32: a0 .. a15 */
         *row = i < 4 || (i >= 8 && i < 12) ? group : group + 8;
         *k = i < 8 ? in_group * 4 + (i & 3) : in_group * 4 + (i & 3) + 16;
-    } else {                                                  /* m16n8k16: a0 .. a7 */
+    } else { /* m16n8k16: a0 .. a7 */
         *row = i < 2 || (i >= 4 && i < 6) ? group : group + 8;
         *k = i < 4 ? in_group * 2 + (i & 1) : in_group * 2 + (i & 1) + 8;
     }
@@ -80,9 +89,12 @@ static void place_b(int kind, int lane, int i, int *k, int *column)
 {
     int in_group = lane % 4;
     *column = lane >> 2;
-    if (kind == DYNC__TILE_TF32) *k = i == 0 ? in_group : in_group + 4;
-    else if (kind == DYNC__TILE_S8 || kind == DYNC__TILE_U8) *k = i < 4 ? in_group * 4 + (i & 3) : in_group * 4 + (i & 3) + 16;
-    else *k = i < 2 ? in_group * 2 + (i & 1) : in_group * 2 + (i & 1) + 8;
+    if (kind == DYNC__TILE_TF32)
+        *k = i == 0 ? in_group : in_group + 4;
+    else if (kind == DYNC__TILE_S8 || kind == DYNC__TILE_U8)
+        *k = i < 4 ? in_group * 4 + (i & 3) : in_group * 4 + (i & 3) + 16;
+    else
+        *k = i < 2 ? in_group * 2 + (i & 1) : in_group * 2 + (i & 1) + 8;
 }
 
 TEST(mma_as_the_manual_has_it)
@@ -95,18 +107,23 @@ TEST(mma_as_the_manual_has_it)
         bool whole = kind >= DYNC__TILE_S8;
         memset(words, 0, sizeof words);
         for (int r = 0; r < 16; r++)
-            for (int k = 0; k < depth; k++) a[r][k] = kind == DYNC__TILE_U8 ? (r * 13 + k * 7) % 256 : (r * 5 + k * 3) % 17 - 8;
+            for (int k = 0; k < depth; k++)
+                a[r][k] = kind == DYNC__TILE_U8 ? (r * 13 + k * 7) % 256 : (r * 5 + k * 3) % 17 - 8;
         for (int k = 0; k < depth; k++)
-            for (int c = 0; c < 8; c++) b[k][c] = kind == DYNC__TILE_U8 ? (k * 11 + c * 29) % 256 : (k * 7 + c * 2) % 13 - 6;
+            for (int c = 0; c < 8; c++)
+                b[k][c] = kind == DYNC__TILE_U8 ? (k * 11 + c * 29) % 256
+                                                : (k * 7 + c * 2) % 13 - 6;
         for (int lane = 0; lane < 32; lane++) {
             int row, k, column;
             for (int i = 0; i < 4 * per; i++) {
                 place_a(kind, lane, i, &row, &k);
-                words[0][lane * 4 + i / per] |= encode(kind, a[row][k]) << (is->bytes * 8 * (i % per)) % 32;
+                words[0][lane * 4 + i / per] |= encode(kind, a[row][k])
+                                                << (is->bytes * 8 * (i % per)) % 32;
             }
             for (int i = 0; i < 2 * per; i++) {
                 place_b(kind, lane, i, &k, &column);
-                words[1][lane * 2 + i / per] |= encode(kind, b[k][column]) << (is->bytes * 8 * (i % per)) % 32;
+                words[1][lane * 2 + i / per] |= encode(kind, b[k][column])
+                                                << (is->bytes * 8 * (i % per)) % 32;
             }
             for (int i = 0; i < 4; i++) {
                 float f = (float)(lane + i);
@@ -124,7 +141,8 @@ TEST(mma_as_the_manual_has_it)
                 for (int k = 0; k < depth; k++) want += a[row][k] * b[k][column];
                 memcpy(&f, &words[2][lane * 4 + i], 4);
                 got = whole ? (double)(int32_t)words[2][lane * 4 + i] : (double)f;
-                if (!EXPECT_NEAR(got, want, 0)) printf("  kind %d lane %d register %d\n", kind, lane, i);
+                if (!EXPECT_NEAR(got, want, 0))
+                    printf("  kind %d lane %d register %d\n", kind, lane, i);
             }
     }
 }
@@ -134,17 +152,21 @@ TEST(mma_drops_and_wraps)
 {
     for (int kind = DYNC__TILE_TF32; kind <= DYNC__TILE_S8; kind++) {
         static uint32_t words[3][32 * 4];
-        float one = 1, near_one = 1.0009765f;                 /* 1 + 2^-10 - a little */
+        float one = 1, near_one = 1.0009765f; /* 1 + 2^-10 - a little */
         memset(words, 0, sizeof words);
         for (int i = 0; i < 32 * 4; i++) {
-            if (kind == DYNC__TILE_TF32) memcpy(&words[0][i], &near_one, 4), memcpy(&words[1][i], &one, 4);
-            else words[0][i] = words[1][i] = 0x7f7f7f7f, words[2][i] = 0x7fffffff;
+            if (kind == DYNC__TILE_TF32)
+                memcpy(&words[0][i], &near_one, 4), memcpy(&words[1][i], &one, 4);
+            else
+                words[0][i] = words[1][i] = 0x7f7f7f7f, words[2][i] = 0x7fffffff;
         }
         multiply(kind, words);
         float f;
         memcpy(&f, &words[2][5], 4);
-        if (kind == DYNC__TILE_TF32) EXPECT_NEAR((double)f, 8, 0);
-        else EXPECT_EQ_INT((int32_t)words[2][5], (int32_t)(0x7fffffffu + 32u * 127 * 127));
+        if (kind == DYNC__TILE_TF32)
+            EXPECT_NEAR((double)f, 8, 0);
+        else
+            EXPECT_EQ_INT((int32_t)words[2][5], (int32_t)(0x7fffffffu + 32u * 127 * 127));
     }
 }
 
@@ -177,10 +199,15 @@ TEST(ldmatrix_reads_swizzled_rows)
                 void *data[] = {tile, got};
                 EXPECT_OK(run(&t, 64, 2, data, sizeof got));
                 for (int lane = 0; lane < 32; lane++)
-                    for (int k = 0; k < 4; k++) {             /* matrix k starts at this row and column; the lane has row lane / 4 of it, or column */
-                        int row = 24 + 8 * (order ? k / 2 : k % 2), column = 16 * pair + 8 * (order ? k % 2 : k / 2), r0 = lane / 4, c0 = lane % 4 * 2;
-                        uint32_t low = (uint32_t)((row + (trans ? c0 : r0)) * 64 + column + (trans ? r0 : c0));
-                        uint32_t high = (uint32_t)((row + (trans ? c0 + 1 : r0)) * 64 + column + (trans ? r0 : c0 + 1));
+                    for (int k = 0; k < 4; k++) { /* matrix k starts at this row and column; the
+                                                     lane has row lane / 4 of it, or column */
+                        int row = 24 + 8 * (order ? k / 2 : k % 2),
+                            column = 16 * pair + 8 * (order ? k % 2 : k / 2), r0 = lane / 4,
+                            c0 = lane % 4 * 2;
+                        uint32_t low =
+                            (uint32_t)((row + (trans ? c0 : r0)) * 64 + column + (trans ? r0 : c0));
+                        uint32_t high = (uint32_t)((row + (trans ? c0 + 1 : r0)) * 64 + column +
+                                                   (trans ? r0 : c0 + 1));
                         if (!EXPECT_EQ_INT(got[lane * 4 + k], (low & 0xffff) | high << 16)) return;
                     }
             }
@@ -220,7 +247,10 @@ TEST(windows_end_where_memory_does)
 }
 
 #if EMULATED
-static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void say_nothing(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 /* ---- when cp.async's bytes may be read ------------------------------------------------------- */
 enum { READS_OWN, READS_OTHERS };
 static dync_status read_after(bool commit, int wait, bool barrier, int whose)
@@ -233,7 +263,8 @@ static dync_status read_after(bool commit, int wait, bool barrier, int whose)
     dync__tile_wide(&t, "%at", NULL);
     dync__ptx_line(&t.p, "mad.wide.u32 %%at, %%thr, 4, %%b0");
     dync__tile_set(&t, "u32", "%to", "mad.lo", "%%thr, 4, %%smem");
-    dync__tile_set(&t, "b32", "%other", whose == READS_OWN ? "and" : "xor", "%%thr, %d", whose == READS_OWN ? 63 : 32);
+    dync__tile_set(&t, "b32", "%other", whose == READS_OWN ? "and" : "xor", "%%thr, %d",
+                   whose == READS_OWN ? 63 : 32);
     dync__ptx_line(&t.p, "mad.lo.u32 %%other, %%other, 4, %%smem");
     dync__tile_cp(&t, 4, "%to", 0, "%at", 0, NULL);
     if (commit) dync__tile_commit(&t);
@@ -244,7 +275,8 @@ static dync_status read_after(bool commit, int wait, bool barrier, int whose)
     dync__ptx_line(&t.p, "st.global.b32 [%%at], %%v");
     void *data[] = {words};
     dync_status status = run(&t, 64, 1, data, sizeof words);
-    for (uint32_t i = 0; i < 64 && status == DYNC_OK; i++) EXPECT_EQ_INT(words[i], (whose == READS_OWN ? i : i ^ 32) + 100);
+    for (uint32_t i = 0; i < 64 && status == DYNC_OK; i++)
+        EXPECT_EQ_INT(words[i], (whose == READS_OWN ? i : i ^ 32) + 100);
     return status;
 }
 TEST(cp_async_has_to_be_waited_for)
@@ -252,12 +284,21 @@ TEST(cp_async_has_to_be_waited_for)
     dync_on_error(say_nothing, NULL);
     /* the thread sees its own copies after the wait */
     EXPECT_OK(read_after(true, 0, false, READS_OWN));
-    EXPECT_OK(read_after(true, 0, true, READS_OTHERS));       /* those of others behind a barrier */
-    static const struct { bool commit; int wait; bool barrier; int whose; const char *says; } wrong[] = {
-        {true, -1, false, READS_OWN, "under way"},   {true, -1, true, READS_OWN, "under way"},  {true, 1, true, READS_OWN, "under way"},
-        {false, 0, true, READS_OWN, "under way"},    {true, 0, false, READS_OTHERS, "race"},    {true, -1, true, READS_OTHERS, "under way"}};
+    EXPECT_OK(read_after(true, 0, true, READS_OTHERS)); /* those of others behind a barrier */
+    static const struct {
+        bool commit;
+        int wait;
+        bool barrier;
+        int whose;
+        const char *says;
+    } wrong[] = {
+        {true, -1, false, READS_OWN, "under way"}, {true, -1, true, READS_OWN, "under way"},
+        {true, 1, true, READS_OWN, "under way"},   {false, 0, true, READS_OWN, "under way"},
+        {true, 0, false, READS_OTHERS, "race"},    {true, -1, true, READS_OTHERS, "under way"}};
     for (int i = 0; i < DYNC__COUNT_OF(wrong); i++) {
-        if (!EXPECT(read_after(wrong[i].commit, wrong[i].wait, wrong[i].barrier, wrong[i].whose) == DYNC_ERR_DEVICE)) printf("  way %d\n", i);
+        if (!EXPECT(read_after(wrong[i].commit, wrong[i].wait, wrong[i].barrier, wrong[i].whose) ==
+                    DYNC_ERR_DEVICE))
+            printf("  way %d\n", i);
         EXPECT_HAS_STR(cuemu_detail(), wrong[i].says);
         cuemu_reset();
         dync_clear_error();
@@ -266,7 +307,8 @@ TEST(cp_async_has_to_be_waited_for)
 #endif
 
 /* ---- banks ----------------------------------------------------------------------------------- */
-/* The 8 rows of 16 bytes that a phase of ldmatrix reads, and the 8 chunks that 8 lanes of cp.async write, are in 32 different banks. */
+/* The 8 rows of 16 bytes that a phase of ldmatrix reads, and the 8 chunks that 8 lanes of cp.async
+ * write, are in 32 different banks. */
 TEST(swizzled_rows_meet_in_no_bank)
 {
     for (int fixed = 0; fixed < 8; fixed++) {

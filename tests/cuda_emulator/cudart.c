@@ -1,12 +1,14 @@
-/* tests/cuda_emulator/cudart.c: a stand-in for libcudart, linked in its place. It has the functions that dync_cuda.h uses and runs the PTX that
- * it is given (ptx_run.c), so that numbers, errors and the order of calls are checked where there is no GPU.
+/* tests/cuda_emulator/cudart.c: a stand-in for libcudart, linked in its place. It has the functions
+ * that dync_cuda.h uses and runs the PTX that it is given (ptx_run.c), so that numbers, errors and
+ * the order of calls are checked where there is no GPU.
  *
- *   memory    device addresses lie in reserved pages: whoever follows one on the CPU dies; freed memory is never an address again
- *   errors    of kernels are kept and shown by the next call that waits, then by every call (as a lost context), until cuemu_reset
- *   streams   run in the order of calls; a stream under capture collects nodes, which a launched graph runs
- *   PTX       each text given is written to CUEMU_PTX_DIR, where that is set, for ptxas
- * CUEMU_NULL=1: kernels are counted and not run, for times of the host's side.
- * CUEMU_DEVICES (2), CUEMU_UNITS (4), CUEMU_CC (90) set the machine. What a program does that the runtime forbids is an error, not undefined. */
+ *   memory    device addresses lie in reserved pages: whoever follows one on the CPU dies; freed
+ * memory is never an address again errors    of kernels are kept and shown by the next call that
+ * waits, then by every call (as a lost context), until cuemu_reset streams   run in the order of
+ * calls; a stream under capture collects nodes, which a launched graph runs PTX       each text
+ * given is written to CUEMU_PTX_DIR, where that is set, for ptxas CUEMU_NULL=1: kernels are counted
+ * and not run, for times of the host's side. CUEMU_DEVICES (2), CUEMU_UNITS (4), CUEMU_CC (90) set
+ * the machine. What a program does that the runtime forbids is an error, not undefined. */
 #define _GNU_SOURCE
 #include "emulator.h"
 #include <pthread.h>
@@ -18,17 +20,48 @@
 #include <time.h>
 
 typedef int cudaError_t;
-typedef struct { unsigned x, y, z; } dim3;
-enum { MAX_DEVICES = 8, MAX_PARAMS = 2048 };                 /* bytes */
-#define SPACE ((uint64_t)1 << 32)              /* addresses of one device */
+typedef struct {
+    unsigned x, y, z;
+} dim3;
+enum { MAX_DEVICES = 8, MAX_PARAMS = 2048 }; /* bytes */
+#define SPACE ((uint64_t)1 << 32)            /* addresses of one device */
 
 typedef struct library library;
-typedef struct kernel { library *owner; const ptx_entry *entry; int shared; } kernel;
-struct library { ptx_module *module; kernel *kernels; library *next; };
-typedef struct node { int kind; kernel *k; unsigned grid[3], block[3]; int cluster; size_t shared; char params[MAX_PARAMS]; void *dst; const void *src; size_t n; int device; } node;
-typedef struct graph { node *at; int n; } graph;
-typedef struct stream { bool capturing, dead; graph g; int device; } stream;
-typedef struct event { double ms; bool recorded; } event;
+typedef struct kernel {
+    library *owner;
+    const ptx_entry *entry;
+    int shared;
+} kernel;
+struct library {
+    ptx_module *module;
+    kernel *kernels;
+    library *next;
+};
+typedef struct node {
+    int kind;
+    kernel *k;
+    unsigned grid[3], block[3];
+    int cluster;
+    size_t shared;
+    char params[MAX_PARAMS];
+    void *dst;
+    const void *src;
+    size_t n;
+    int device;
+} node;
+typedef struct graph {
+    node *at;
+    int n;
+} graph;
+typedef struct stream {
+    bool capturing, dead;
+    graph g;
+    int device;
+} stream;
+typedef struct event {
+    double ms;
+    bool recorded;
+} event;
 
 static struct {
     pthread_mutex_t lock;
@@ -57,7 +90,8 @@ static void start(void)
     emu.cc = setting("CUEMU_CC", 90);
     emu.null = setting("CUEMU_NULL", 0);
     if (!emu.base) {
-        void *p = mmap(NULL, SPACE * MAX_DEVICES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(NULL, SPACE * MAX_DEVICES, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         emu.base = (uint64_t)(uintptr_t)p;
         for (int d = 0; d < MAX_DEVICES; d++) emu.next[d] = emu.base + SPACE * (uint64_t)d + 4096;
     }
@@ -75,7 +109,12 @@ static cudaError_t leave(cudaError_t e)
 }
 
 /* ---- for tests ------------------------------------------------------------------------------- */
-void cuemu_reset(void) { emu.error = emu.last = 0; emu.limit = 0; emu.detail[0] = 0; }
+void cuemu_reset(void)
+{
+    emu.error = emu.last = 0;
+    emu.limit = 0;
+    emu.detail[0] = 0;
+}
 void cuemu_set_devices(int n) { emu.devices = n == 0 ? -3 : n; }
 void cuemu_fail_malloc(int64_t bytes) { emu.limit = bytes; }
 int64_t cuemu_launches(void) { return emu.launches; }
@@ -84,36 +123,61 @@ int64_t cuemu_instructions(void) { return emu.instructions; }
 const char *cuemu_detail(void) { return emu.detail; }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
-static const struct { int e; const char *name, *words; } errors[] = {
-    {0, "cudaSuccess", "no error"}, {1, "cudaErrorInvalidValue", "invalid argument"}, {2, "cudaErrorMemoryAllocation", "out of memory"},
+static const struct {
+    int e;
+    const char *name, *words;
+} errors[] = {
+    {0, "cudaSuccess", "no error"},
+    {1, "cudaErrorInvalidValue", "invalid argument"},
+    {2, "cudaErrorMemoryAllocation", "out of memory"},
     {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {35, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"}, {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {101, "cudaErrorInvalidDevice", "invalid device ordinal"}, {209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {35, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {209, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
     {218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed"},
-    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"}, {500, "cudaErrorSymbolNotFound", "named symbol not found"},
-    {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"}, {716, "cudaErrorMisalignedAddress", "misaligned address"},
-    {719, "cudaErrorLaunchFailure", "unspecified launch failure"}, {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}};
+    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {500, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {716, "cudaErrorMisalignedAddress", "misaligned address"},
+    {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}};
 static int error_row(int e)
 {
     for (int i = 0; i < (int)(sizeof errors / sizeof errors[0]); i++)
         if (errors[i].e == e) return i;
     return -1;
 }
-const char *cudaGetErrorString(cudaError_t e) { return error_row(e) < 0 ? "unrecognized error code" : errors[error_row(e)].words; }
-const char *cudaGetErrorName(cudaError_t e) { return error_row(e) < 0 ? "unrecognized error code" : errors[error_row(e)].name; }
+const char *cudaGetErrorString(cudaError_t e)
+{
+    return error_row(e) < 0 ? "unrecognized error code" : errors[error_row(e)].words;
+}
+const char *cudaGetErrorName(cudaError_t e)
+{
+    return error_row(e) < 0 ? "unrecognized error code" : errors[error_row(e)].name;
+}
 cudaError_t cudaGetLastError(void)
 {
     int e = emu.error ? emu.error : emu.last;
     emu.last = 0;
     return e;
 }
-static cudaError_t state(void) { return emu.devices == -1 || emu.devices == -2 ? CUEMU_INSUFFICIENT_DRIVER : emu.devices < 0 ? CUEMU_NO_DEVICE : emu.error; }
+static cudaError_t state(void)
+{
+    return emu.devices == -1 || emu.devices == -2 ? CUEMU_INSUFFICIENT_DRIVER
+           : emu.devices < 0                      ? CUEMU_NO_DEVICE
+                                                  : emu.error;
+}
 
 /* ---- devices --------------------------------------------------------------------------------- */
 cudaError_t cudaGetDeviceCount(int *n)
 {
     enter();
-    cudaError_t e = emu.devices == -2 || emu.devices == -1 ? CUEMU_INSUFFICIENT_DRIVER : emu.devices < 0 ? CUEMU_NO_DEVICE : 0;
+    cudaError_t e = emu.devices == -2 || emu.devices == -1 ? CUEMU_INSUFFICIENT_DRIVER
+                    : emu.devices < 0                      ? CUEMU_NO_DEVICE
+                                                           : 0;
     *n = e ? 0 : emu.devices;
     return leave(e);
 }
@@ -125,7 +189,11 @@ cudaError_t cudaSetDevice(int d)
     current_device = d;
     return leave(0);
 }
-cudaError_t cudaGetDevice(int *d) { *d = current_device; return 0; }
+cudaError_t cudaGetDevice(int *d)
+{
+    *d = current_device;
+    return 0;
+}
 cudaError_t cudaDeviceGetAttribute(int *v, int attr, int d)
 {
     enter();
@@ -139,18 +207,23 @@ cudaError_t cudaDriverGetVersion(int *v)
     return 0;
 }
 /* The driver's linker: an image is a head with the capability that it is for, then the text. */
-typedef struct { char head[8], *image; size_t n; } linker;
+typedef struct {
+    char head[8], *image;
+    size_t n;
+} linker;
 static int cuLinkCreate(unsigned n, int *options, void **values, void **state)
 {
     (void)n, (void)options, (void)values;
     *state = calloc(1, sizeof(linker));
     return *state ? 0 : CUEMU_MEMORY;
 }
-static int cuLinkAddData(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *options, void **values)
+static int cuLinkAddData(void *state, int type, void *data, size_t bytes, const char *name,
+                         unsigned n, int *options, void **values)
 {
     linker *l = state;
     (void)name, (void)n, (void)options, (void)values;
-    if (type != 1 || l->image || bytes == 0 || ((char *)data)[bytes - 1]) return CUEMU_INVALID_VALUE;
+    if (type != 1 || l->image || bytes == 0 || ((char *)data)[bytes - 1])
+        return CUEMU_INVALID_VALUE;
     ptx_module *m = ptx_parse(data);
     bool ok = !m->error[0] && m->n_entries > 0;
     ptx_free(m);
@@ -175,24 +248,36 @@ static int cuLinkDestroy(void *state)
     return 0;
 }
 /* Functions of the driver, by name. */
-static int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
-                                  const uint32_t *step, int interleave, int swizzle, int promotion, int fill)
+static int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *base,
+                                  const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                  const uint32_t *step, int interleave, int swizzle, int promotion,
+                                  int fill)
 {
-    if (emu.cc < 90) return 801;                   /* CUDA_ERROR_NOT_SUPPORTED */
-    return cuemu_tensor_map_encode(map, type, rank, base, size, stride, box, step, interleave, swizzle, promotion, fill);
+    if (emu.cc < 90) return 801; /* CUDA_ERROR_NOT_SUPPORTED */
+    return cuemu_tensor_map_encode(map, type, rank, base, size, stride, box, step, interleave,
+                                   swizzle, promotion, fill);
 }
-cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found)
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+                                             unsigned long long flags, int *found)
 {
-#define FUNCTION(name, since) {#name, since, (void (*)(void))name}
-    static const struct { const char *name; unsigned since; void (*function)(void); } table[] = {
-        FUNCTION(cuLinkCreate, 5050), FUNCTION(cuLinkAddData, 5050), FUNCTION(cuLinkComplete, 5050), FUNCTION(cuLinkDestroy, 5050),
-        FUNCTION(cuTensorMapEncodeTiled, 12000)};
+#define FUNCTION(name, since)              \
+    {                                      \
+        #name, since, (void (*)(void))name \
+    }
+    static const struct {
+        const char *name;
+        unsigned since;
+        void (*function)(void);
+    } table[] = {FUNCTION(cuLinkCreate, 5050), FUNCTION(cuLinkAddData, 5050),
+                 FUNCTION(cuLinkComplete, 5050), FUNCTION(cuLinkDestroy, 5050),
+                 FUNCTION(cuTensorMapEncodeTiled, 12000)};
 #undef FUNCTION
     (void)flags;
     *function = NULL;
     *found = 1;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].name, name) == 0 && !(strncmp(name, "cuLink", 6) == 0 && getenv("CUEMU_NO_LINKER"))) {
+        if (strcmp(table[i].name, name) == 0 &&
+            !(strncmp(name, "cuLink", 6) == 0 && getenv("CUEMU_NO_LINKER"))) {
             *found = version < table[i].since ? 2 : 0;
             if (*found == 0) memcpy(function, &table[i].function, sizeof *function);
         }
@@ -207,7 +292,8 @@ cudaError_t cudaDeviceSynchronize(void)
 /* ---- memory ---------------------------------------------------------------------------------- */
 cuemu_region *cuemu_find(uint64_t a)
 {
-    if (emu.hit && emu.hit->alive && a >= emu.hit->address && a < emu.hit->address + emu.hit->n) return emu.hit;
+    if (emu.hit && emu.hit->alive && a >= emu.hit->address && a < emu.hit->address + emu.hit->n)
+        return emu.hit;
     for (int i = emu.n_regions - 1; i >= 0; i--) {
         cuemu_region *r = &emu.region[i];
         if (a >= r->address && a < r->address + r->n && r->alive) return emu.hit = r;
@@ -221,7 +307,8 @@ cudaError_t cudaMalloc(void **p, size_t n)
     cudaError_t e = state();
     if (e) return leave(e);
     if (n == 0) return leave(0);
-    if ((emu.limit && emu.live + (int64_t)n > emu.limit) || n > SPACE / 4) return leave(CUEMU_MEMORY);
+    if ((emu.limit && emu.live + (int64_t)n > emu.limit) || n > SPACE / 4)
+        return leave(CUEMU_MEMORY);
     char *host = malloc(n);
     if (!host) return leave(CUEMU_MEMORY);
     memset(host, 0xcd, n);
@@ -236,7 +323,8 @@ cudaError_t cudaMalloc(void **p, size_t n)
         }
         at = emu.n_regions++;
     }
-    emu.region[at] = (cuemu_region){emu.next[current_device], n, host, NULL, NULL, current_device, true};
+    emu.region[at] =
+        (cuemu_region){emu.next[current_device], n, host, NULL, NULL, current_device, true};
     emu.next[current_device] += (n + 511) / 512 * 512 + 512;
     emu.live += (int64_t)n;
     *p = (void *)(uintptr_t)emu.region[at].address;
@@ -278,10 +366,12 @@ static char *bytes_at(const void *p, size_t n)
 static void copy_now(void *dst, const void *src, size_t n)
 {
     char *to = bytes_at(dst, n), *from = bytes_at(src, n);
-    if (to && from) memmove(to, from, n);
+    if (to && from)
+        memmove(to, from, n);
     else if (!emu.error) {
         emu.error = CUEMU_ILLEGAL_ADDRESS;
-        snprintf(emu.detail, sizeof emu.detail, "a copy of %zu bytes from %p to %p leaves its allocation", n, src, dst);
+        snprintf(emu.detail, sizeof emu.detail,
+                 "a copy of %zu bytes from %p to %p leaves its allocation", n, src, dst);
     }
 }
 static node *add_node(stream *s)
@@ -394,7 +484,8 @@ static void keep_text(const char *text)
     fputs(text, f);
     fclose(f);
 }
-cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void **values, unsigned n_jit, void *options, void **more, unsigned n)
+cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void **values,
+                                unsigned n_jit, void *options, void **more, unsigned n)
 {
     (void)options, (void)more, (void)n;
     enter();
@@ -407,7 +498,8 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
     l->module = ptx_parse(code);
     if (l->module->error[0] || l->module->n_entries == 0) {
         for (unsigned i = 0; i < n_jit; i++)
-            if (jit[i] == 5) snprintf(values[i], 256, "%s", l->module->error[0] ? l->module->error : "no entry");
+            if (jit[i] == 5)
+                snprintf(values[i], 256, "%s", l->module->error[0] ? l->module->error : "no entry");
         snprintf(emu.detail, sizeof emu.detail, "%s", l->module->error);
         ptx_free(l->module);
         free(l);
@@ -415,7 +507,8 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
     }
     keep_text(code);
     l->kernels = calloc((size_t)l->module->n_entries, sizeof *l->kernels);
-    for (int i = 0; i < l->module->n_entries; i++) l->kernels[i] = (kernel){l, &l->module->entry[i], 0};
+    for (int i = 0; i < l->module->n_entries; i++)
+        l->kernels[i] = (kernel){l, &l->module->entry[i], 0};
     l->next = emu.libraries;
     emu.libraries = l;
     *out = l;
@@ -448,7 +541,9 @@ cudaError_t cudaFuncSetAttribute(kernel *k, int attr, int value)
 {
     enter();
     /* KiB a block may have */
-    int most = emu.cc == 80 || emu.cc == 87 ? 163 : emu.cc == 86 || emu.cc == 89 || emu.cc >= 120 ? 99 : 227;
+    int most = emu.cc == 80 || emu.cc == 87                    ? 163
+               : emu.cc == 86 || emu.cc == 89 || emu.cc >= 120 ? 99
+                                                               : 227;
     if (attr != 8 || value < 0 || value > most * 1024) return leave(CUEMU_INVALID_VALUE);
     k->shared = value;
     return leave(0);
@@ -457,21 +552,27 @@ static void run_now(const node *x)
 {
     emu.launches++;
     if (emu.error || emu.null) return;
-    emu.error = ptx_launch(x->k->entry, x->grid, x->block, x->cluster, x->params, x->shared, x->device, emu.detail, sizeof emu.detail, &emu.instructions);
+    emu.error = ptx_launch(x->k->entry, x->grid, x->block, x->cluster, x->params, x->shared,
+                           x->device, emu.detail, sizeof emu.detail, &emu.instructions);
     if (emu.error && !getenv("CUEMU_QUIET")) fprintf(stderr, "cuda emulator: %s\n", emu.detail);
 }
-static cudaError_t launch(kernel *k, dim3 grid, dim3 block, dim3 cluster, void **args, size_t shared, stream *s)
+static cudaError_t launch(kernel *k, dim3 grid, dim3 block, dim3 cluster, void **args,
+                          size_t shared, stream *s)
 {
     enter();
     if (state()) return leave(state());
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
     const ptx_entry *e = k->entry;
-    if (threads == 0 || threads > 1024 || threads > (uint64_t)e->max_threads || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+    if (threads == 0 || threads > 1024 || threads > (uint64_t)e->max_threads || !grid.x ||
+        !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
         return leave(CUEMU_INVALID_CONFIG);
     if (cluster.x == 0) cluster = (dim3){(unsigned)e->cluster, 1, 1};
-    if (cluster.x > 8 || cluster.y != 1 || cluster.z != 1 || grid.x % cluster.x || (e->cluster > 1 && (unsigned)e->cluster != cluster.x) || (cluster.x > 1 && emu.cc < 90))
+    if (cluster.x > 8 || cluster.y != 1 || cluster.z != 1 || grid.x % cluster.x ||
+        (e->cluster > 1 && (unsigned)e->cluster != cluster.x) || (cluster.x > 1 && emu.cc < 90))
         return leave(CUEMU_INVALID_CONFIG);
-    if (shared + e->shared_bytes > 48 * 1024 && (shared > (size_t)k->shared || shared + e->shared_bytes > 227 * 1024)) return leave(CUEMU_INVALID_VALUE);
+    if (shared + e->shared_bytes > 48 * 1024 &&
+        (shared > (size_t)k->shared || shared + e->shared_bytes > 227 * 1024))
+        return leave(CUEMU_INVALID_VALUE);
     node x;
     memset(&x, 0, sizeof x);
     x.k = k;
@@ -481,22 +582,40 @@ static cudaError_t launch(kernel *k, dim3 grid, dim3 block, dim3 cluster, void *
     x.shared = shared;
     x.device = current_device;
     if (e->param_bytes > MAX_PARAMS) return leave(CUEMU_INVALID_VALUE);
-    for (int i = 0; i < e->n_params; i++) memcpy(x.params + e->param[i].offset, args[i], (size_t)e->param[i].bytes);
-    if (s && s->capturing) *add_node(s) = x;
-    else run_now(&x);
+    for (int i = 0; i < e->n_params; i++)
+        memcpy(x.params + e->param[i].offset, args[i], (size_t)e->param[i].bytes);
+    if (s && s->capturing)
+        *add_node(s) = x;
+    else
+        run_now(&x);
     return leave(0);
 }
-cudaError_t cudaLaunchKernel(kernel *k, dim3 grid, dim3 block, void **args, size_t shared, stream *s)
+cudaError_t cudaLaunchKernel(kernel *k, dim3 grid, dim3 block, void **args, size_t shared,
+                             stream *s)
 {
     return launch(k, grid, block, (dim3){0, 0, 0}, args, shared, s);
 }
-typedef struct { int id; char pad[4]; union { char size[64]; dim3 cluster; } value; } attribute;
-typedef struct { dim3 grid, block; size_t shared; stream *s; const attribute *at; unsigned n; } launch_config;
+typedef struct {
+    int id;
+    char pad[4];
+    union {
+        char size[64];
+        dim3 cluster;
+    } value;
+} attribute;
+typedef struct {
+    dim3 grid, block;
+    size_t shared;
+    stream *s;
+    const attribute *at;
+    unsigned n;
+} launch_config;
 cudaError_t cudaLaunchKernelExC(const launch_config *l, kernel *k, void **args)
 {
     dim3 cluster = {0, 0, 0};
     for (unsigned i = 0; i < l->n; i++)
-        if (l->at[i].id == 4) cluster = l->at[i].value.cluster;     /* cudaLaunchAttributeClusterDimension */
+        if (l->at[i].id == 4)
+            cluster = l->at[i].value.cluster; /* cudaLaunchAttributeClusterDimension */
     return launch(k, l->grid, l->block, cluster, args, l->shared, l->s);
 }
 
@@ -504,7 +623,8 @@ cudaError_t cudaLaunchKernelExC(const launch_config *l, kernel *k, void **args)
 cudaError_t cudaStreamBeginCapture(stream *s, int mode)
 {
     enter();
-    if (!s || mode < 0 || mode > 2 || s->capturing) return leave(s ? CUEMU_INVALID_VALUE : CUEMU_CAPTURE_UNSUPPORTED);
+    if (!s || mode < 0 || mode > 2 || s->capturing)
+        return leave(s ? CUEMU_INVALID_VALUE : CUEMU_CAPTURE_UNSUPPORTED);
     s->capturing = true;
     s->g.n = 0;
     return leave(state());
@@ -535,8 +655,10 @@ cudaError_t cudaGraphLaunch(graph *exec, stream *s)
     if (state()) return leave(state());
     if (s && s->capturing) return leave(CUEMU_CAPTURE_UNSUPPORTED);
     for (int i = 0; i < exec->n; i++) {
-        if (exec->at[i].kind == 0) run_now(&exec->at[i]);
-        else copy_now(exec->at[i].dst, exec->at[i].src, exec->at[i].n);
+        if (exec->at[i].kind == 0)
+            run_now(&exec->at[i]);
+        else
+            copy_now(exec->at[i].dst, exec->at[i].src, exec->at[i].n);
     }
     return leave(0);
 }

@@ -1,10 +1,13 @@
-/* tests/cuda_emulator/ptx_async.c: what sm_90a does beside the threads: mbarriers, copies by tensor maps, bulk groups, matrix products of
- * warpgroups, clusters, registers handed from warp to warp. Sources: PTX ISA 8.0, sections 9.7.12 to 9.7.14; CUDA driver API, 6.30.
+/* tests/cuda_emulator/ptx_async.c: what sm_90a does beside the threads: mbarriers, copies by tensor
+ * maps, bulk groups, matrix products of warpgroups, clusters, registers handed from warp to warp.
+ * Sources: PTX ISA 8.0, sections 9.7.12 to 9.7.14; CUDA driver API, 6.30.
  *
- * Everything asynchronous happens as late as it may: a load first fills its place with NaNs and is done when no thread can go on, in an
- * order drawn at random; a store and a product when they are waited for. What reads too early so reads what is wrong, and is a fault
- * besides: accesses to what a copy writes, writes to what a store or product still reads, shared memory written by threads and read by the
- * other proxy without fence.proxy.async, mbarriers used before fence.mbarrier_init. */
+ * Everything asynchronous happens as late as it may: a load first fills its place with NaNs and is
+ * done when no thread can go on, in an order drawn at random; a store and a product when they are
+ * waited for. What reads too early so reads what is wrong, and is a fault besides: accesses to what
+ * a copy writes, writes to what a store or product still reads, shared memory written by threads
+ * and read by the other proxy without fence.proxy.async, mbarriers used before fence.mbarrier_init.
+ */
 #include "ptx_run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,27 +30,43 @@ static void tell(machine *m, uint32_t *to)
     clock_release(m, m->me / 32);
 }
 int64_t cuemu_products;
-static bool overlap(uint32_t a, uint32_t n, uint32_t b, uint32_t k) { return a < b + k && b < a + n; }
+static bool overlap(uint32_t a, uint32_t n, uint32_t b, uint32_t k)
+{
+    return a < b + k && b < a + n;
+}
 
 /* ---- tensor maps ----------------------------------------------------------------------------- */
 enum { MAP_MAGIC = 0x70616d74 };
 /* last: size - 1 */
-typedef struct { uint32_t magic; uint8_t type, rank, swizzle, fill; uint64_t base, stride[4]; uint32_t last[5]; uint16_t box[5]; } tensor_map;
+typedef struct {
+    uint32_t magic;
+    uint8_t type, rank, swizzle, fill;
+    uint64_t base, stride[4];
+    uint32_t last[5];
+    uint16_t box[5];
+} tensor_map;
 static const uint8_t element_bytes[13] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
 
-int cuemu_tensor_map_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box, const uint32_t *step,
+int cuemu_tensor_map_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *size,
+                            const uint64_t *stride, const uint32_t *box, const uint32_t *step,
                             int interleave, int swizzle, int promotion, int fill)
 {
     static const uint32_t span[4] = {0, 32, 64, 128};
     tensor_map t;
     memset(&t, 0, sizeof t);
-    if (!map || (uintptr_t)map % 64 || type < 0 || type > 12 || rank < 1 || rank > 5 || !base || (uintptr_t)base % 16 || !size || (rank > 1 && !stride) || !box || !step)
+    if (!map || (uintptr_t)map % 64 || type < 0 || type > 12 || rank < 1 || rank > 5 || !base ||
+        (uintptr_t)base % 16 || !size || (rank > 1 && !stride) || !box || !step)
         return CUEMU_INVALID_VALUE;
-    if (interleave != 0 || swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill < 0 || fill > 1) return CUEMU_INVALID_VALUE;
-    if (fill == 1 && type < 6) return CUEMU_INVALID_VALUE;         /* NaNs of integers */
+    if (interleave != 0 || swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 ||
+        fill < 0 || fill > 1)
+        return CUEMU_INVALID_VALUE;
+    if (fill == 1 && type < 6) return CUEMU_INVALID_VALUE; /* NaNs of integers */
     for (uint32_t d = 0; d < rank; d++) {
-        if (size[d] < 1 || size[d] > (uint64_t)1 << 32 || box[d] < 1 || box[d] > 256 || step[d] != 1) return CUEMU_INVALID_VALUE;
-        if (d > 0 && (stride[d - 1] % 16 || stride[d - 1] >= (uint64_t)1 << 40)) return CUEMU_INVALID_VALUE;
+        if (size[d] < 1 || size[d] > (uint64_t)1 << 32 || box[d] < 1 || box[d] > 256 ||
+            step[d] != 1)
+            return CUEMU_INVALID_VALUE;
+        if (d > 0 && (stride[d - 1] % 16 || stride[d - 1] >= (uint64_t)1 << 40))
+            return CUEMU_INVALID_VALUE;
         t.last[d] = (uint32_t)(size[d] - 1);
         t.box[d] = (uint16_t)box[d];
         if (d > 0) t.stride[d - 1] = stride[d - 1];
@@ -70,7 +89,9 @@ static bool map_at(machine *m, const ptx_inst *in, uint64_t address, tensor_map 
     const char *from = NULL;
     if (address >= PTX_PARAM_ADDRESS) {
         for (int i = 0; i < m->e->n_params; i++)
-            if (PTX_PARAM_ADDRESS + (uint64_t)m->e->param[i].offset == address && m->e->param[i].bytes == 128 && address % 64 == 0) from = m->params + m->e->param[i].offset;
+            if (PTX_PARAM_ADDRESS + (uint64_t)m->e->param[i].offset == address &&
+                m->e->param[i].bytes == 128 && address % 64 == 0)
+                from = m->params + m->e->param[i].offset;
     } else if (address % 64 == 0) {
         const cuemu_region *r = cuemu_find(address);
         if (r && address + 128 <= r->address + r->n) from = r->host + (address - r->address);
@@ -80,9 +101,12 @@ static bool map_at(machine *m, const ptx_inst *in, uint64_t address, tensor_map 
     fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no tensor map at %llx", address, 0);
     return false;
 }
-static uint32_t swizzled(uint32_t a, int bytes)                    /* a pattern of so many bytes; 16: none */
+static uint32_t swizzled(uint32_t a, int bytes) /* a pattern of so many bytes; 16: none */
 {
-    return bytes == 128 ? a ^ (a >> 7 & 7) << 4 : bytes == 64 ? a ^ (a >> 7 & 3) << 4 : bytes == 32 ? a ^ (a >> 7 & 1) << 4 : a;
+    return bytes == 128  ? a ^ (a >> 7 & 7) << 4
+           : bytes == 64 ? a ^ (a >> 7 & 3) << 4
+           : bytes == 32 ? a ^ (a >> 7 & 1) << 4
+                         : a;
 }
 static uint32_t box_bytes(const tensor_map *t)
 {
@@ -97,7 +121,8 @@ static void move_box(machine *m, machine *o, const pending_copy *p)
     static const int patterns[4] = {16, 32, 64, 128};
     tensor_map t;
     memcpy(&t, p->map, sizeof t);
-    uint32_t bytes = element_bytes[t.type], row = t.box[0] * bytes, rows = box_bytes(&t) / row, per = 16 / bytes;
+    uint32_t bytes = element_bytes[t.type], row = t.box[0] * bytes, rows = box_bytes(&t) / row,
+             per = 16 / bytes;
     for (uint32_t r = 0; r < rows && !m->error; r++) {
         uint64_t at = t.base;
         bool in_rows = true;
@@ -108,7 +133,8 @@ static void move_box(machine *m, machine *o, const pending_copy *p)
             at += (uint64_t)c * t.stride[d - 1];
         }
         for (uint32_t chunk = 0; chunk < row / 16; chunk++) {
-            char *mine = o->shared + swizzled(p->shared + r * row + chunk * 16, patterns[t.swizzle]);
+            char *mine = o->shared +
+                         swizzled(p->shared + r * row + chunk * 16, patterns[t.swizzle]);
             if (p->load) memset(mine, 0, 16);
             for (uint32_t e = 0; e < per && in_rows; e++) {
                 int64_t c = (int64_t)p->at[0] + chunk * per + e;
@@ -117,8 +143,10 @@ static void move_box(machine *m, machine *o, const pending_copy *p)
                 if (e == 0 && from % 16 == 0 && c + per - 1 <= (int64_t)t.last[0]) n = 16;
                 char *there = reach(m, p->in, PTX_GLOBAL, from, (int)n, !p->load, 0);
                 if (!there) return;
-                if (p->load) memcpy(mine + e * bytes, there, n);
-                else memcpy(there, mine + e * bytes, n);
+                if (p->load)
+                    memcpy(mine + e * bytes, there, n);
+                else
+                    memcpy(there, mine + e * bytes, n);
                 if (n == 16) break;
             }
         }
@@ -126,23 +154,32 @@ static void move_box(machine *m, machine *o, const pending_copy *p)
 }
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
-static mbarrier *bar_at(machine *m, const ptx_inst *in, uint64_t address, machine **owner, bool by_copy)
+static mbarrier *bar_at(machine *m, const ptx_inst *in, uint64_t address, machine **owner,
+                        bool by_copy)
 {
     if (!reach(m, in, PTX_SHARED, address, 8, false, ATOMIC | MBARRIER)) return NULL;
     machine *o = address >> 24 ? m->c->at[(address >> 24) - 1] : m;
     mbarrier *b = NULL;
     for (int i = 0; i < o->n_bar; i++)
         if (o->bar[i].live && o->bar[i].at == (address & 0xffffff)) b = &o->bar[i];
-    if (!b) fault(m, CUEMU_LAUNCH_FAILURE, in, "no mbarrier at %llx", address, 0);
-    else if ((by_copy || o != m) && !b->fenced) fault(m, CUEMU_LAUNCH_FAILURE, in, "the mbarrier at %llx is used without fence.mbarrier_init", address, 0);
-    else if (o->live == 0) fault(m, CUEMU_LAUNCH_FAILURE, in, "the block of the mbarrier at %llx has ended", address, 0);
+    if (!b)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "no mbarrier at %llx", address, 0);
+    else if ((by_copy || o != m) && !b->fenced)
+        fault(m, CUEMU_LAUNCH_FAILURE, in,
+              "the mbarrier at %llx is used without fence.mbarrier_init", address, 0);
+    else if (o->live == 0)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "the block of the mbarrier at %llx has ended", address,
+              0);
     if (owner) *owner = o;
     return m->error ? NULL : b;
 }
 static void bar_check(machine *m, const ptx_inst *in, mbarrier *b)
 {
-    if (b->pending < 0) fault(m, CUEMU_LAUNCH_FAILURE, in, "more arrivals than the %llu of the mbarrier", (uint64_t)b->count, 0);
-    if (b->tx >= 1 << 20 || b->tx <= -(1 << 20)) fault(m, CUEMU_LAUNCH_FAILURE, in, "the count of bytes leaves its range", 0, 0);
+    if (b->pending < 0)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "more arrivals than the %llu of the mbarrier",
+              (uint64_t)b->count, 0);
+    if (b->tx >= 1 << 20 || b->tx <= -(1 << 20))
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "the count of bytes leaves its range", 0, 0);
     if (b->pending != 0 || b->tx != 0) return;
     b->phase = !b->phase;
     b->pending = b->count;
@@ -153,7 +190,8 @@ static int bar_op(machine *m, const ptx_inst *in)
     if (has(in, "init")) {
         uint64_t a = address_of(m, &in->o[0]), count = get(m, &in->o[1]);
         mbarrier *b = NULL;
-        if (!m->bar || count < 1 || count >= 1 << 20) fault(m, CUEMU_LAUNCH_FAILURE, in, "an mbarrier of %llu arrivals", count, 0);
+        if (!m->bar || count < 1 || count >= 1 << 20)
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "an mbarrier of %llu arrivals", count, 0);
         if (m->error || !reach(m, in, PTX_SHARED, (uint32_t)a, 8, true, MBARRIER)) return DONE;
         for (int i = 0; i < m->n_bar; i++)
             if (m->bar[i].at == a) b = &m->bar[i];
@@ -168,11 +206,13 @@ static int bar_op(machine *m, const ptx_inst *in)
         b->count = b->pending = (int)count;
         return DONE;
     }
-    bool waits = has(in, "try_wait") || has(in, "test_wait"), plain = (has(in, "expect_tx") || has(in, "complete_tx")) && !has(in, "arrive");
+    bool waits = has(in, "try_wait") || has(in, "test_wait"),
+         plain = (has(in, "expect_tx") || has(in, "complete_tx")) && !has(in, "arrive");
     int at = waits || (has(in, "arrive") && !plain) ? 1 : 0;
     mbarrier *b = bar_at(m, in, address_of(m, &in->o[at]), NULL, false);
     if (!b) return DONE;
-    if (has(in, "inval")) b->live = false;
+    if (has(in, "inval"))
+        b->live = false;
     else if (waits) {
         if (b->phase == (get(m, &in->o[2]) & 1)) return AGAIN;
         learn(m, b->done);
@@ -195,31 +235,49 @@ void async_touch(machine *m, machine *o, const ptx_inst *in, uint32_t shared, in
 {
     for (int i = 0; i < m->c->n_copies; i++) {
         const pending_copy *p = &m->c->copy[i];
-        if (p->rank == o->rank && (p->load || writes) && overlap(p->shared, p->bytes, shared, (uint32_t)n))
-            fault(m, CUEMU_LAUNCH_FAILURE, in, p->load ? "shared address %llu: a copy to it is under way" : "shared address %llu: a copy from it is under way", shared, 0);
+        if (p->rank == o->rank && (p->load || writes) &&
+            overlap(p->shared, p->bytes, shared, (uint32_t)n))
+            fault(m, CUEMU_LAUNCH_FAILURE, in,
+                  p->load ? "shared address %llu: a copy to it is under way"
+                          : "shared address %llu: a copy from it is under way",
+                  shared, 0);
     }
     for (int i = 0; i < o->n_bar; i++)
-        if (o->bar[i].live && overlap(o->bar[i].at, 8, shared, (uint32_t)n)) fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: an mbarrier is there", shared, 0);
+        if (o->bar[i].live && overlap(o->bar[i].at, 8, shared, (uint32_t)n))
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: an mbarrier is there", shared,
+                  0);
     for (int w = 0; writes && o->w && w < o->n_threads / 32; w++)
         for (int i = 0; i < o->w[w].n; i++)
             for (int k = 0; k < 2; k++)
-                if (overlap(o->w[w].q[i].low[k], o->w[w].q[i].high[k] - o->w[w].q[i].low[k], shared, (uint32_t)n))
-                    fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: a product of warp %llu still reads it", shared, (uint64_t)w);
+                if (overlap(o->w[w].q[i].low[k], o->w[w].q[i].high[k] - o->w[w].q[i].low[k], shared,
+                            (uint32_t)n))
+                    fault(m, CUEMU_LAUNCH_FAILURE, in,
+                          "shared address %llu: a product of warp %llu still reads it", shared,
+                          (uint64_t)w);
 }
-static pending_copy *new_copy(machine *m, const ptx_inst *in, const tensor_map *t, const ptx_operand *coordinates, uint32_t shared)
+static pending_copy *new_copy(machine *m, const ptx_inst *in, const tensor_map *t,
+                              const ptx_operand *coordinates, uint32_t shared)
 {
     cluster *c = m->c;
-    if (coordinates->n != t->rank || !has(in, t->rank == 1 ? "1d" : t->rank == 2 ? "2d" : t->rank == 3 ? "3d" : t->rank == 4 ? "4d" : "5d"))
-        fault(m, CUEMU_LAUNCH_FAILURE, in, "%llu coordinates for a map of rank %llu", (uint64_t)coordinates->n, t->rank);
-    if (shared % 128) fault(m, CUEMU_MISALIGNED, in, "shared address %llu is not a multiple of 128", shared, 0);
-    if (c->n_copies == PENDING) fault(m, CUEMU_LAUNCH_FAILURE, in, "too many copies under way", 0, 0);
+    if (coordinates->n != t->rank || !has(in, t->rank == 1   ? "1d"
+                                              : t->rank == 2 ? "2d"
+                                              : t->rank == 3 ? "3d"
+                                              : t->rank == 4 ? "4d"
+                                                             : "5d"))
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "%llu coordinates for a map of rank %llu",
+              (uint64_t)coordinates->n, t->rank);
+    if (shared % 128)
+        fault(m, CUEMU_MISALIGNED, in, "shared address %llu is not a multiple of 128", shared, 0);
+    if (c->n_copies == PENDING)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "too many copies under way", 0, 0);
     if (m->error) return NULL;
     pending_copy *p = &c->copy[c->n_copies];
     memset(p, 0, sizeof *p);
     p->in = in;
     memcpy(p->map, t, sizeof *t);
     for (int d = 0; d < t->rank; d++)
-        p->at[d] = (int32_t)(coordinates->list_is_imm[d] ? coordinates->list_imm[d] : m->t[m->me].reg[coordinates->list[d]]);
+        p->at[d] = (int32_t)(coordinates->list_is_imm[d] ? coordinates->list_imm[d]
+                                                         : m->t[m->me].reg[coordinates->list[d]]);
     p->shared = shared;
     p->bytes = box_bytes(t);
     p->rank = m->rank;
@@ -233,10 +291,14 @@ static void load_box(machine *m, const ptx_inst *in)
 {
     tensor_map t;
     uint32_t to = (uint32_t)address_of(m, &in->o[0]), bar = (uint32_t)address_of(m, &in->o[2]);
-    uint64_t mask = has(in, "multicast::cluster") ? get(m, &in->o[3]) & 0xffff : (uint64_t)1 << m->rank;
+    uint64_t mask = has(in, "multicast::cluster") ? get(m, &in->o[3]) & 0xffff
+                                                  : (uint64_t)1 << m->rank;
     if (!map_at(m, in, address_of(m, &in->o[1]), &t)) return;
-    if (to >> 24 ? (int)(to >> 24) - 1 != m->rank : 0) fault(m, CUEMU_LAUNCH_FAILURE, in, "a load to another block without multicast", 0, 0);
-    if (!mask || mask >> m->c->n) fault(m, CUEMU_LAUNCH_FAILURE, in, "mask %llx for a cluster of %llu", mask, (uint64_t)m->c->n);
+    if (to >> 24 ? (int)(to >> 24) - 1 != m->rank : 0)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "a load to another block without multicast", 0, 0);
+    if (!mask || mask >> m->c->n)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "mask %llx for a cluster of %llu", mask,
+              (uint64_t)m->c->n);
     for (int r = 0; r < m->c->n && !m->error; r++) {
         if (!(mask >> r & 1)) continue;
         machine *o = m->c->at[r];
@@ -262,10 +324,12 @@ static void store_box(machine *m, const ptx_inst *in)
     if (!map_at(m, in, address_of(m, &in->o[0]), &t)) return;
     uint32_t from = (uint32_t)address_of(m, &in->o[1]);
     pending_copy *p = new_copy(m, in, &t, &in->o[0], from);
-    for (uint32_t k = 0; p && k < p->bytes && !m->error; k += 16) (void)reach(m, in, PTX_SHARED, from + k, 16, false, ASYNC);
+    for (uint32_t k = 0; p && k < p->bytes && !m->error; k += 16)
+        (void)reach(m, in, PTX_SHARED, from + k, 16, false, ASYNC);
     if (!p || m->error) return;
     for (int i = 0; i < m->c->n_copies; i++)
-        if (m->c->copy[i].load && m->c->copy[i].rank == m->rank && overlap(m->c->copy[i].shared, m->c->copy[i].bytes, from, p->bytes))
+        if (m->c->copy[i].load && m->c->copy[i].rank == m->rank &&
+            overlap(m->c->copy[i].shared, m->c->copy[i].bytes, from, p->bytes))
             fault(m, CUEMU_LAUNCH_FAILURE, in, "a store of what a load still writes", 0, 0);
     m->c->n_copies++;
 }
@@ -277,8 +341,13 @@ static void copy_done(machine *m, int i)
     memmove(&c->copy[i], &c->copy[i + 1], (size_t)(c->n_copies - i - 1) * sizeof p);
     c->n_copies--;
     by->me = p.thread;
-    if (o->live == 0) fault(by, CUEMU_LAUNCH_FAILURE, p.in, p.load ? "block %llu of the cluster ended before a copy to it" : "block %llu ended before a copy from it", (uint64_t)p.rank, 0);
-    else move_box(by, o, &p);
+    if (o->live == 0)
+        fault(by, CUEMU_LAUNCH_FAILURE, p.in,
+              p.load ? "block %llu of the cluster ended before a copy to it"
+                     : "block %llu ended before a copy from it",
+              (uint64_t)p.rank, 0);
+    else
+        move_box(by, o, &p);
     if (!p.load || by->error) return;
     for (int k = 0; k < o->n_bar; k++) {
         mbarrier *b = &o->bar[k];
@@ -308,7 +377,8 @@ static void bulk_groups(machine *m, const ptx_inst *in)
     if (has(in, "commit_group")) {
         for (int i = 0; i < m->c->n_copies; i++) {
             pending_copy *p = &m->c->copy[i];
-            if (!p->load && p->by == m->rank && p->thread == m->me && p->group < 0) p->group = t->bulk;
+            if (!p->load && p->by == m->rank && p->thread == m->me && p->group < 0)
+                p->group = t->bulk;
         }
         t->bulk++;
         return;
@@ -316,8 +386,11 @@ static void bulk_groups(machine *m, const ptx_inst *in)
     int left = (int)get(m, &in->o[0]), me = m->me;
     for (int i = 0; i < m->c->n_copies && !m->error;) {
         const pending_copy *p = &m->c->copy[i];
-        if (!p->load && p->by == m->rank && p->thread == me && p->group >= 0 && p->group < t->bulk - left) copy_done(m, i);
-        else i++;
+        if (!p->load && p->by == m->rank && p->thread == me && p->group >= 0 &&
+            p->group < t->bulk - left)
+            copy_done(m, i);
+        else
+            i++;
     }
     m->me = me;
 }
@@ -326,7 +399,9 @@ void async_thread_ends(machine *m)
     m->live--;
     for (int i = 0; i < m->c->n_copies; i++)
         if (!m->c->copy[i].load && m->c->copy[i].by == m->rank && m->c->copy[i].thread == m->me)
-            fault(m, CUEMU_LAUNCH_FAILURE, m->c->copy[i].in, "the thread ends before shared memory has been read (cp.async.bulk.wait_group)", 0, 0);
+            fault(m, CUEMU_LAUNCH_FAILURE, m->c->copy[i].in,
+                  "the thread ends before shared memory has been read (cp.async.bulk.wait_group)",
+                  0, 0);
     m->c->n_threads--;
     cluster *c = m->c;
     if (c->arrived && c->arrived == c->n_threads) {
@@ -337,7 +412,10 @@ void async_thread_ends(machine *m)
 }
 
 /* ---- wgmma ----------------------------------------------------------------------------------- */
-typedef struct { int bytes, depth, n; bool integer, is_signed, f16, tf32; } mma_shape;
+typedef struct {
+    int bytes, depth, n;
+    bool integer, is_signed, f16, tf32;
+} mma_shape;
 static mma_shape shape_of(const ptx_inst *in)
 {
     mma_shape s = {2, 16, 8, false, false, false, false};
@@ -345,7 +423,8 @@ static mma_shape shape_of(const ptx_inst *in)
         const char *w = in->word[i];
         if (strncmp(w, "m64n", 4) == 0) s.n = atoi(w + 4);
         if (strcmp(w, "tf32") == 0) s.bytes = 4, s.depth = 8, s.tf32 = true;
-        if (strcmp(w, "s8") == 0 || strcmp(w, "u8") == 0) s.bytes = 1, s.depth = 32, s.integer = true, s.is_signed = w[0] == 's';
+        if (strcmp(w, "s8") == 0 || strcmp(w, "u8") == 0)
+            s.bytes = 1, s.depth = 32, s.integer = true, s.is_signed = w[0] == 's';
         if (strcmp(w, "f16") == 0) s.f16 = true;
     }
     return s;
@@ -355,9 +434,14 @@ static uint32_t element_at(uint64_t d, const mma_shape *s, bool by_k, int i, int
 {
     static const int patterns[4] = {16, 128, 64, 32};
     int w = patterns[d >> 62], e = s->bytes, per = w / e;
-    uint32_t at = (uint32_t)(d & 0x3fff) << 4, lead = (uint32_t)(d >> 16 & 0x3fff) << 4, stride = (uint32_t)(d >> 32 & 0x3fff) << 4;
-    if (by_k) at += (uint32_t)(i % 8 * w) + (uint32_t)(i / 8) * stride + (w == 16 ? (uint32_t)(k / per) * lead + (uint32_t)(k % per * e) : (uint32_t)(k * e));
-    else at += (uint32_t)(i % per * e) + (uint32_t)(i / per) * (w == 16 ? stride : lead) + (uint32_t)(k % 8 * w) + (uint32_t)(k / 8) * (w == 16 ? lead : stride);
+    uint32_t at = (uint32_t)(d & 0x3fff) << 4, lead = (uint32_t)(d >> 16 & 0x3fff) << 4,
+             stride = (uint32_t)(d >> 32 & 0x3fff) << 4;
+    if (by_k)
+        at += (uint32_t)(i % 8 * w) + (uint32_t)(i / 8) * stride +
+              (w == 16 ? (uint32_t)(k / per) * lead + (uint32_t)(k % per * e) : (uint32_t)(k * e));
+    else
+        at += (uint32_t)(i % per * e) + (uint32_t)(i / per) * (w == 16 ? stride : lead) +
+              (uint32_t)(k % 8 * w) + (uint32_t)(k / 8) * (w == 16 ? lead : stride);
     return swizzled(at, w);
 }
 static double element_of(const char *p, const mma_shape *s)
@@ -365,7 +449,8 @@ static double element_of(const char *p, const mma_shape *s)
     uint16_t h;
     uint32_t u;
     float f;
-    if (s->integer) return s->is_signed ? (double)*(const signed char *)p : (double)*(const unsigned char *)p;
+    if (s->integer)
+        return s->is_signed ? (double)*(const signed char *)p : (double)*(const unsigned char *)p;
     if (s->tf32) {
         memcpy(&u, p, 4);
         u &= ~(uint32_t)0x1fff;
@@ -389,15 +474,20 @@ static void mma_issue(machine *m, const ptx_inst *in, int first)
     bool regs = in->o[1].kind == O_LIST;
     m->me = first;
     if (!w->fenced) fault(m, CUEMU_LAUNCH_FAILURE, in, "without wgmma.fence before", 0, 0);
-    if (s.n % 8 || s.n < 8 || s.n > 256 || in->o[0].n != s.n / 2 || (regs && in->o[1].n != 4)) fault(m, CUEMU_LAUNCH_FAILURE, in, "the wrong number of registers", 0, 0);
+    if (s.n % 8 || s.n < 8 || s.n > 256 || in->o[0].n != s.n / 2 || (regs && in->o[1].n != 4))
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "the wrong number of registers", 0, 0);
     if (w->n == PENDING) fault(m, CUEMU_LAUNCH_FAILURE, in, "too many products under way", 0, 0);
     if (m->error) return;
     pending_mma *p = &w->q[w->n];
-    *p = (pending_mma){in, regs ? 0 : get(m, &in->o[1]), get(m, &in->o[2]), get(m, &in->o[3]) != 0, -1, {0, 0}, {0, 0}};
+    *p = (pending_mma){
+        in,    regs ? 0 : get(m, &in->o[1]), get(m, &in->o[2]), get(m, &in->o[3]) != 0, -1, {0, 0},
+        {0, 0}};
     for (int lane = 1; lane < 32; lane++) {
         m->me = first + lane;
-        if ((!regs && get(m, &in->o[1]) != p->a) || get(m, &in->o[2]) != p->b || (get(m, &in->o[3]) != 0) != p->add)
-            fault(m, CUEMU_LAUNCH_FAILURE, in, "lane %llu has another descriptor", (uint64_t)lane, 0);
+        if ((!regs && get(m, &in->o[1]) != p->a) || get(m, &in->o[2]) != p->b ||
+            (get(m, &in->o[3]) != 0) != p->add)
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "lane %llu has another descriptor", (uint64_t)lane,
+                  0);
     }
     m->me = first;
     for (int which = regs ? 1 : 0; which < 2 && !m->error; which++) {
@@ -414,8 +504,11 @@ static void mma_issue(machine *m, const ptx_inst *in, int first)
                 if (at + 16 > p->high[which]) p->high[which] = at + 16;
             }
         for (int i = 0; i < m->c->n_copies && !m->error; i++)
-            if (m->c->copy[i].load && m->c->copy[i].rank == m->rank && overlap(m->c->copy[i].shared, m->c->copy[i].bytes, p->low[which], p->high[which] - p->low[which]))
-                fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: a copy to it is under way", p->low[which], 0);
+            if (m->c->copy[i].load && m->c->copy[i].rank == m->rank &&
+                overlap(m->c->copy[i].shared, m->c->copy[i].bytes, p->low[which],
+                        p->high[which] - p->low[which]))
+                fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: a copy to it is under way",
+                      p->low[which], 0);
     }
     w->n++;
     cuemu_products++;
@@ -434,13 +527,17 @@ static void mma_run(machine *m, int first, const pending_mma *p)
         for (int k = 0; k < s.depth; k++) {
             /* word (row / 8) + 2 * (half of k) of lane (row % 8, k) */
             if (regs) {
-                int half = k / (s.depth / 2), in_half = k % (s.depth / 2), lane = r % 8 * 4 + in_half / per;
+                int half = k / (s.depth / 2), in_half = k % (s.depth / 2),
+                    lane = r % 8 * 4 + in_half / per;
                 uint32_t word = (uint32_t)m->t[first + lane].reg[in->o[1].list[r / 8 + 2 * half]];
                 a[r][k] = element_of((const char *)&word + in_half % per * s.bytes, &s);
-            } else a[r][k] = element_of(m->shared + element_at(p->a, &s, by_a, first / 32 % 4 * 16 + r, k), &s);
+            } else
+                a[r][k] = element_of(
+                    m->shared + element_at(p->a, &s, by_a, first / 32 % 4 * 16 + r, k), &s);
         }
     for (int j = 0; j < s.n; j++)
-        for (int k = 0; k < s.depth; k++) b[j][k] = element_of(m->shared + element_at(p->b, &s, by_b, j, k), &s);
+        for (int k = 0; k < s.depth; k++)
+            b[j][k] = element_of(m->shared + element_at(p->b, &s, by_b, j, k), &s);
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < s.n / 2; i++) {
             int r = lane / 4 + (i & 2 ? 8 : 0), j = i / 4 * 8 + lane % 4 * 2 + (i & 1);
@@ -449,7 +546,8 @@ static void mma_run(machine *m, int first, const pending_mma *p)
             float f;
             double sum = 0;
             for (int k = 0; k < s.depth; k++) sum += a[r][k] * b[j][k];
-            if (s.integer) u = (p->add ? u : 0) + (uint32_t)(int32_t)sum;
+            if (s.integer)
+                u = (p->add ? u : 0) + (uint32_t)(int32_t)sum;
             else {
                 memcpy(&f, &u, 4);
                 f = (float)((p->add ? (double)f : 0) + sign * sum);
@@ -471,14 +569,16 @@ static void mma_groups(machine *m, const ptx_inst *in, int first)
         w->groups++;
         return;
     }
-    /* A product is the whole warpgroup's: the first warp that is past the wait knows that all have read their rows. */
+    /* A product is the whole warpgroup's: the first warp that is past the wait knows that all have
+     * read their rows. */
     m->me = first;
     int left = (int)get(m, &in->o[0]), group = first / 128 * 4;
     w->fenced = false;
     for (int i = group; i < group + 4; i++) {
         warp_state *x = &m->w[i];
         int n = 0;
-        while (n < x->n && x->q[n].group >= 0 && x->q[n].group < x->groups - left) mma_run(m, i * 32, &x->q[n++]);
+        while (n < x->n && x->q[n].group >= 0 && x->q[n].group < x->groups - left)
+            mma_run(m, i * 32, &x->q[n++]);
         memmove(x->q, x->q + n, (size_t)(x->n - n) * sizeof *x->q);
         x->n -= n;
         if (i != first / 32) learn(m, m->clock[i]);
@@ -499,12 +599,16 @@ void async_block_ends(machine *m)
 {
     for (int w = 0; m->w && w < m->n_threads / 32 && !m->error; w++) {
         m->me = w * 32;
-        if (m->w[w].n) fault(m, CUEMU_LAUNCH_FAILURE, m->w[w].q[0].in, "a product was never waited for", 0, 0);
+        if (m->w[w].n)
+            fault(m, CUEMU_LAUNCH_FAILURE, m->w[w].q[0].in, "a product was never waited for", 0, 0);
     }
 }
 
 /* ---- one thread, one warp -------------------------------------------------------------------- */
-bool async_meets(const ptx_inst *in) { return in->op == OP_elect || in->op == OP_setmaxnreg || in->op == OP_wgmma; }
+bool async_meets(const ptx_inst *in)
+{
+    return in->op == OP_elect || in->op == OP_setmaxnreg || in->op == OP_wgmma;
+}
 bool async_decode(ptx_inst *in)
 {
     switch (in->op) {
@@ -515,17 +619,26 @@ bool async_decode(ptx_inst *in)
     case OP_barrier: return has(in, "cluster") && (has(in, "arrive") || has(in, "wait"));
     case OP_mapa: return in->cluster && has(in, "u32") && in->n == 3;
     case OP_elect: return has(in, "sync") && in->mode2;
-    case OP_setmaxnreg: return has(in, "sync") && has(in, "aligned") && has(in, "u32") && (has(in, "inc") || has(in, "dec")) && in->n == 1;
+    case OP_setmaxnreg:
+        return has(in, "sync") && has(in, "aligned") && has(in, "u32") &&
+               (has(in, "inc") || has(in, "dec")) && in->n == 1;
     case OP_wgmma:
         if (!has(in, "sync") || !has(in, "aligned")) return false;
-        if (!has(in, "mma_async")) return has(in, "fence") || has(in, "commit_group") || (has(in, "wait_group") && in->n == 1);
+        if (!has(in, "mma_async"))
+            return has(in, "fence") || has(in, "commit_group") ||
+                   (has(in, "wait_group") && in->n == 1);
         if (has(in, "s32")) return (has(in, "s8") != has(in, "u8")) && in->n == 4;
-        return has(in, "f32") && (has(in, "tf32") ? in->n == 6 : (has(in, "f16") || has(in, "bf16")) && in->n == (in->o[1].kind == O_LIST ? 7 : 8));
+        return has(in, "f32") && (has(in, "tf32") ? in->n == 6
+                                                  : (has(in, "f16") || has(in, "bf16")) &&
+                                                        in->n == (in->o[1].kind == O_LIST ? 7 : 8));
     case OP_cp:
         if (has(in, "commit_group") || has(in, "wait_group")) return true;
-        if (!has(in, "tensor") || !has(in, "global") || has(in, "im2col") || has(in, "L2::cache_hint")) return false;
+        if (!has(in, "tensor") || !has(in, "global") || has(in, "im2col") ||
+            has(in, "L2::cache_hint"))
+            return false;
         if (has(in, "bulk_group")) return in->n == 2 && in->o[0].n > 0;
-        return in->cluster && has(in, "mbarrier::complete_tx::bytes") && in->n == (has(in, "multicast::cluster") ? 4 : 3) && in->o[1].n > 0;
+        return in->cluster && has(in, "mbarrier::complete_tx::bytes") &&
+               in->n == (has(in, "multicast::cluster") ? 4 : 3) && in->o[1].n > 0;
     default: return has(in, "tensormap");
     }
 }
@@ -542,15 +655,18 @@ int async_op(machine *m, const ptx_inst *in)
     case OP_mbarrier: return bar_op(m, in);
     case OP_mapa: {
         uint64_t rank = get(m, &in->o[2]);
-        if (rank >= (uint64_t)c->n) fault(m, CUEMU_LAUNCH_FAILURE, in, "block %llu of %llu", rank, (uint64_t)c->n);
+        if (rank >= (uint64_t)c->n)
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "block %llu of %llu", rank, (uint64_t)c->n);
         set(m, &in->o[0], (rank + 1) << 24 | (get(m, &in->o[1]) & 0xffffff));
         return DONE;
     }
     case OP_barrier:
         if (has(in, "arrive")) {
             t->cluster_phase = c->phase;
-            if (has(in, "relaxed")) clock_release(m, m->me / 32);
-            else tell(m, c->now);
+            if (has(in, "relaxed"))
+                clock_release(m, m->me / 32);
+            else
+                tell(m, c->now);
             if (++c->arrived == c->n_threads) {
                 c->phase ^= 1;
                 c->arrived = 0;
@@ -563,13 +679,19 @@ int async_op(machine *m, const ptx_inst *in)
         return DONE;
     case OP_fence:
         if (has(in, "proxy") && has(in, "async")) t->fences++;
-        for (int i = 0; (has(in, "mbarrier_init") || (has(in, "proxy") && has(in, "async"))) && i < m->n_bar; i++) m->bar[i].fenced = true;
+        for (int i = 0;
+             (has(in, "mbarrier_init") || (has(in, "proxy") && has(in, "async"))) && i < m->n_bar;
+             i++)
+            m->bar[i].fenced = true;
         return DONE;
     case OP_prefetch: (void)map_at(m, in, address_of(m, &in->o[0]), &map); return DONE;
     default:
-        if (has(in, "commit_group") || has(in, "wait_group")) bulk_groups(m, in);
-        else if (has(in, "bulk_group")) store_box(m, in);
-        else load_box(m, in);
+        if (has(in, "commit_group") || has(in, "wait_group"))
+            bulk_groups(m, in);
+        else if (has(in, "bulk_group"))
+            store_box(m, in);
+        else
+            load_box(m, in);
         return DONE;
     }
 }
@@ -585,19 +707,26 @@ int async_meeting(machine *m, const ptx_inst *in, int first, int n)
         return DONE;
     }
     if (!m->w || m->n_threads % 128) {
-        fault(m, CUEMU_INVALID_PTX, in, "needs .target sm_90a and whole warpgroups, there are %llu threads", (uint64_t)m->n_threads, 0);
+        fault(m, CUEMU_INVALID_PTX, in,
+              "needs .target sm_90a and whole warpgroups, there are %llu threads",
+              (uint64_t)m->n_threads, 0);
         return DONE;
     }
     if (in->op == OP_setmaxnreg) {
         warp_state *w = &m->w[first / 32];
         int to = (int)get(m, &in->o[0]);
         bool up = has(in, "inc");
-        if (to < 24 || to > 256 || to % 8 || (up ? to < w->regs : to > w->regs)) fault(m, CUEMU_LAUNCH_FAILURE, in, "%llu registers where there are %llu", (uint64_t)to, (uint64_t)w->regs);
+        if (to < 24 || to > 256 || to % 8 || (up ? to < w->regs : to > w->regs))
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "%llu registers where there are %llu", (uint64_t)to,
+                  (uint64_t)w->regs);
         if (up && m->free_regs < 32 * (to - w->regs)) return AGAIN;
         m->free_regs -= 32 * (to - w->regs);
         w->regs = to;
-    } else if (!group_together(m, first)) return AGAIN;
-    else if (has(in, "mma_async")) mma_issue(m, in, first);
-    else mma_groups(m, in, first);
+    } else if (!group_together(m, first))
+        return AGAIN;
+    else if (has(in, "mma_async"))
+        mma_issue(m, in, first);
+    else
+        mma_groups(m, in, first);
     return DONE;
 }

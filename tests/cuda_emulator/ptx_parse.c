@@ -1,11 +1,14 @@
-/* tests/cuda_emulator/ptx_parse.c: PTX text as instructions with numbered registers. Only what the library writes is understood; anything
- * else is refused with its line, as the driver would. */
+/* tests/cuda_emulator/ptx_parse.c: PTX text as instructions with numbered registers. Only what the
+ * library writes is understood; anything else is refused with its line, as the driver would. */
 #include "ptx_ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { char name[64]; int value; } symbol;
+typedef struct {
+    char name[64];
+    int value;
+} symbol;
 typedef struct {
     ptx_module *m;
     char *at;
@@ -31,17 +34,21 @@ static int find(const symbol *s, int n, const char *name)
 
 static void refuse(parser *p, const char *what, const char *text)
 {
-    if (!p->m->error[0]) snprintf(p->m->error, sizeof p->m->error, "ptxas error: line %d: %s: %.120s", p->line, what, text);
+    if (!p->m->error[0])
+        snprintf(p->m->error, sizeof p->m->error, "ptxas error: line %d: %s: %.120s", p->line, what,
+                 text);
 }
 
 static void skip(parser *p)
 {
     for (;; p->at++) {
-        if (*p->at == '\n') p->line++;
+        if (*p->at == '\n')
+            p->line++;
         else if (p->at[0] == '/' && p->at[1] == '/') {
             while (*p->at && *p->at != '\n') p->at++;
             p->at--;
-        } else if (*p->at != ' ' && *p->at != '\t') return;
+        } else if (*p->at != ' ' && *p->at != '\t')
+            return;
     }
 }
 
@@ -55,14 +62,23 @@ static char *keep(parser *p, const char *text, size_t n)
     return s;
 }
 
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%' || c == '.'; }
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '%' || c == '.';
+}
 
 static ptx_type type_of(const char *w)
 {
-    static const struct { const char *name; ptx_type t; } types[] = {
-        {"pred", T_PRED}, {"b8", T_B8}, {"u8", T_U8}, {"s8", T_S8}, {"b16", T_B16}, {"u16", T_U16}, {"s16", T_S16}, {"f16", T_F16}, {"bf16", T_BF16}, {"b32", T_B32},
-        {"u32", T_U32}, {"s32", T_S32}, {"f32", T_F32}, {"f16x2", T_F16X2}, {"bf16x2", T_BF16X2}, {"tf32", T_TF32}, {"b64", T_B64}, {"u64", T_U64}, {"s64", T_S64},
-        {"f64", T_F64}, {"b128", T_B128}};
+    static const struct {
+        const char *name;
+        ptx_type t;
+    } types[] = {{"pred", T_PRED}, {"b8", T_B8},       {"u8", T_U8},         {"s8", T_S8},
+                 {"b16", T_B16},   {"u16", T_U16},     {"s16", T_S16},       {"f16", T_F16},
+                 {"bf16", T_BF16}, {"b32", T_B32},     {"u32", T_U32},       {"s32", T_S32},
+                 {"f32", T_F32},   {"f16x2", T_F16X2}, {"bf16x2", T_BF16X2}, {"tf32", T_TF32},
+                 {"b64", T_B64},   {"u64", T_U64},     {"s64", T_S64},       {"f64", T_F64},
+                 {"b128", T_B128}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, w) == 0) return types[i].t;
     return T_NONE;
@@ -91,7 +107,8 @@ static char *list(parser *p, char *s, ptx_operand *o)
     while (*s && *s != '}') {
         ptx_operand part;
         s = operand(p, s, &part);
-        if (o->n == PTX_LIST) refuse(p, "too long a list", s);
+        if (o->n == PTX_LIST)
+            refuse(p, "too long a list", s);
         else {
             is_imm[o->n] = part.kind == O_IMM;
             imm[o->n] = part.imm;
@@ -143,7 +160,8 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         if (*s == '+' || *s == '-') {
             bool minus = *s == '-';
             char *end = s + 1;
-            int64_t by = (*end == '-' ? -1 : 1) * (int64_t)strtoll(*end == '-' ? end + 1 : end, &end, 0);
+            int64_t by = (*end == '-' ? -1 : 1) *
+                         (int64_t)strtoll(*end == '-' ? end + 1 : end, &end, 0);
             o->imm += (uint64_t)(minus ? -by : by);
             s = end;
         }
@@ -154,10 +172,14 @@ static char *operand(parser *p, char *s, ptx_operand *o)
     }
     if ((*s >= '0' && *s <= '9') || *s == '-') {
         o->kind = O_IMM;
-        if (s[0] == '0' && (s[1] == 'f' || s[1] == 'F')) o->imm = strtoul(s + 2, &s, 16);
-        else if (s[0] == '0' && (s[1] == 'd' || s[1] == 'D')) o->imm = strtoull(s + 2, &s, 16);
-        else if (*s == '-') o->imm = (uint64_t)strtoll(s, &s, 0);
-        else o->imm = strtoull(s, &s, 0);
+        if (s[0] == '0' && (s[1] == 'f' || s[1] == 'F'))
+            o->imm = strtoul(s + 2, &s, 16);
+        else if (s[0] == '0' && (s[1] == 'd' || s[1] == 'D'))
+            o->imm = strtoull(s + 2, &s, 16);
+        else if (*s == '-')
+            o->imm = (uint64_t)strtoll(s, &s, 0);
+        else
+            o->imm = strtoull(s, &s, 0);
         return s;
     }
     for (n = 0; is_word(s[n]) && n + 1 < sizeof name; n++) name[n] = s[n];
@@ -166,24 +188,30 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         refuse(p, "an operand was expected", s);
         return s + strlen(s);
     }
-    if (strcmp(name, "_") == 0) return s + n;      /* a result that nobody wants */
-    static const char *const special[] = {"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y",
-                                          "%nctaid.z", "%laneid", "%warpid", "%cluster_ctarank", "%cluster_nctarank",
-                                          "%clusterid.x", "%nclusterid.x"};
+    if (strcmp(name, "_") == 0) return s + n; /* a result that nobody wants */
+    static const char *const special[] = {
+        "%tid.x",       "%tid.y",       "%tid.z",           "%ntid.x",
+        "%ntid.y",      "%ntid.z",      "%ctaid.x",         "%ctaid.y",
+        "%ctaid.z",     "%nctaid.x",    "%nctaid.y",        "%nctaid.z",
+        "%laneid",      "%warpid",      "%cluster_ctarank", "%cluster_nctarank",
+        "%clusterid.x", "%nclusterid.x"};
     for (int i = 0; i < 18; i++)
         if (strcmp(name, special[i]) == 0) {
             o->kind = O_REG;
             o->reg = PTX_SPECIAL + i;
             return s + n;
         }
-    int reg = find(p->reg, p->n_regs, name), shared = reg < 0 ? find(p->shared, p->n_shared, name) : -1;
+    int reg = find(p->reg, p->n_regs, name),
+        shared = reg < 0 ? find(p->shared, p->n_shared, name) : -1;
     if (reg >= 0) {
         o->kind = O_REG;
         o->reg = reg;
     } else if (shared >= 0) {
         o->kind = O_IMM;
         o->imm = (uint64_t)shared;
-    } else if (p->m->external[0] && strcmp(name, p->m->external) == 0) {     /* memory given at the launch, behind what the entry declares */
+    } else if (p->m->external[0] &&
+               strcmp(name, p->m->external) ==
+                   0) { /* memory given at the launch, behind what the entry declares */
         size_t align = (size_t)p->m->external_align;
         o->kind = O_IMM;
         o->imm = p->e->dynamic_at = (p->e->shared_bytes + align - 1) / align * align;
@@ -248,7 +276,7 @@ static void instruction(parser *p, char *s)
             return;
         }
         s = operand(p, s, &in->o[in->n++]);
-        if (*s == '|') {                               /* d|p */
+        if (*s == '|') { /* d|p */
             s = operand(p, s + 1, &in->o[PTX_OPERANDS - 1]);
             in->mode2 = 1;
         }
@@ -258,7 +286,8 @@ static void instruction(parser *p, char *s)
             return;
         }
     }
-    if (p->m->error[0] == 0 && !ptx_decode(in)) refuse(p, "a form that the emulator does not know", in->text);
+    if (p->m->error[0] == 0 && !ptx_decode(in))
+        refuse(p, "a form that the emulator does not know", in->text);
 }
 
 static void declare(parser *p, char *s)
@@ -282,11 +311,13 @@ static void declare(parser *p, char *s)
         p->n_regs++;
     } else if (sscanf(s, ".shared .align %d .b8 %63[^[][%d]", &align, name, &bytes) == 3) {
         p->shared = grow(p->shared, &p->cap_shared, p->n_shared + 1, sizeof *p->shared);
-        p->e->shared_bytes = (p->e->shared_bytes + (size_t)align - 1) / (size_t)align * (size_t)align;
+        p->e->shared_bytes = (p->e->shared_bytes + (size_t)align - 1) / (size_t)align *
+                             (size_t)align;
         snprintf(p->shared[p->n_shared].name, sizeof name, "%s", name);
         p->shared[p->n_shared++].value = (int)p->e->shared_bytes;
         p->e->shared_bytes += (size_t)bytes;
-        if (p->e->shared_bytes > 48 * 1024) refuse(p, "more than 48 KiB of static shared memory", s);
+        if (p->e->shared_bytes > 48 * 1024)
+            refuse(p, "more than 48 KiB of static shared memory", s);
     } else {
         refuse(p, "an unknown declaration", s);
     }
@@ -305,7 +336,8 @@ static void params(parser *p, const char *s, const char *end)
             return;
         }
         if (sscanf(s, ".param .align %d .b8 %63[A-Za-z0-9_][%d]", &align, name, &bytes) != 3) {
-            if (sscanf(s, ".param .%15s %63[A-Za-z0-9_]", type, name) != 2) refuse(p, "an unknown parameter", s);
+            if (sscanf(s, ".param .%15s %63[A-Za-z0-9_]", type, name) != 2)
+                refuse(p, "an unknown parameter", s);
             each = strcmp(type, "b64") == 0 || strcmp(type, "u64") == 0 ? 8 : 4;
             align = bytes = each;
         }
@@ -328,10 +360,12 @@ static void body(parser *p)
         skip(p);
         if (*p->at == '}' || !*p->at) break;
         char *start = p->at, *end = start;
-        while (*end && *end != ';' && *end != '\n' && (*end != ':' || end[1] == ':')) end += *end == ':' ? 2 : 1;
+        while (*end && *end != ';' && *end != '\n' && (*end != ':' || end[1] == ':'))
+            end += *end == ':' ? 2 : 1;
         if (*end == ':') {
             p->label = grow(p->label, &p->cap_labels, p->n_labels + 1, sizeof *p->label);
-            snprintf(p->label[p->n_labels].name, sizeof p->label[0].name, "%.*s", (int)(end - start), start);
+            snprintf(p->label[p->n_labels].name, sizeof p->label[0].name, "%.*s",
+                     (int)(end - start), start);
             p->label[p->n_labels++].value = p->e->n_insts;
             p->at = end + 1;
             continue;
@@ -342,8 +376,10 @@ static void body(parser *p)
             refuse(p, "a semicolon was expected", text);
             return;
         }
-        if (*text == '.') declare(p, text);
-        else instruction(p, text);
+        if (*text == '.')
+            declare(p, text);
+        else
+            instruction(p, text);
         for (char *c = start; c < end; c++) p->line += *c == '\n';
         p->at = end + 1;
         if (p->m->error[0]) return;
@@ -373,9 +409,11 @@ ptx_module *ptx_parse(const char *text)
     while (!p.m->error[0]) {
         skip(&p);
         if (!*p.at) break;
-        if (strncmp(p.at, ".version", 8) == 0 || strncmp(p.at, ".target", 7) == 0 || strncmp(p.at, ".address_size", 13) == 0) {
+        if (strncmp(p.at, ".version", 8) == 0 || strncmp(p.at, ".target", 7) == 0 ||
+            strncmp(p.at, ".address_size", 13) == 0) {
             while (*p.at && *p.at != '\n') p.at++;
-        } else if (sscanf(p.at, ".extern .shared .align %d .b8 %63[^[][]", &p.m->external_align, p.m->external) == 2) {
+        } else if (sscanf(p.at, ".extern .shared .align %d .b8 %63[^[][]", &p.m->external_align,
+                          p.m->external) == 2) {
             while (*p.at && *p.at != '\n') p.at++;
         } else if (sscanf(p.at, ".visible .entry %127[^(]", name) == 1) {
             p.m->entry = realloc(p.m->entry, (size_t)(p.m->n_entries + 1) * sizeof *p.m->entry);

@@ -1,9 +1,12 @@
-/* tests/cuda_emulator/ptx_run.c: runs decoded PTX, a block after the other, thread by thread up to the next place where threads meet.
+/* tests/cuda_emulator/ptx_run.c: runs decoded PTX, a block after the other, thread by thread up to
+ * the next place where threads meet.
  *
- * Threads of a warp meet in shuffles, votes, matrix instructions and bar.warp, those of a block in bar.sync; a set that never meets is a
- * launch failure. Every access is checked: inside a live allocation of the launching device (or of the block's shared memory), on its
- * boundary, and against races: two threads that touch the same bytes, one of them writing and not both by atomics, with nothing between
- * them that orders them (a barrier within a block, a meeting within a warp; blocks are never ordered). */
+ * Threads of a warp meet in shuffles, votes, matrix instructions and bar.warp, those of a block in
+ * bar.sync; a set that never meets is a launch failure. Every access is checked: inside a live
+ * allocation of the launching device (or of the block's shared memory), on its boundary, and
+ * against races: two threads that touch the same bytes, one of them writing and not both by
+ * atomics, with nothing between them that orders them (a barrier within a block, a meeting within a
+ * warp; blocks are never ordered). */
 #include "ptx_run.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,14 +14,37 @@
 #include <string.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
-static float as_f32(uint64_t u) { uint32_t w = (uint32_t)u; float f; memcpy(&f, &w, 4); return f; }
-static uint64_t of_f32(float f) { uint32_t w; memcpy(&w, &f, 4); return w; }
-static double as_f64(uint64_t u) { double d; memcpy(&d, &u, 8); return d; }
-static uint64_t of_f64(double d) { uint64_t u; memcpy(&u, &d, 8); return u; }
+static float as_f32(uint64_t u)
+{
+    uint32_t w = (uint32_t)u;
+    float f;
+    memcpy(&f, &w, 4);
+    return f;
+}
+static uint64_t of_f32(float f)
+{
+    uint32_t w;
+    memcpy(&w, &f, 4);
+    return w;
+}
+static double as_f64(uint64_t u)
+{
+    double d;
+    memcpy(&d, &u, 8);
+    return d;
+}
+static uint64_t of_f64(double d)
+{
+    uint64_t u;
+    memcpy(&u, &d, 8);
+    return u;
+}
 float half_value(uint16_t h)
 {
     int e = h >> 10 & 31, m = h & 1023;
-    float v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
+    float v = e == 31 ? (m ? NAN : INFINITY)
+              : e     ? ldexpf((float)(m + 1024), e - 25)
+                      : ldexpf((float)m, -24);
     return h & 0x8000 ? -v : v;
 }
 static uint16_t half_of(float f)
@@ -29,7 +55,7 @@ static uint16_t half_of(float f)
     if (a >= 65520.0f) return (uint16_t)(sign | 0x7c00);
     if (a < 6.103515625e-05f) return (uint16_t)(sign | (uint16_t)rintf(ldexpf(a, 24)));
     int e;
-    float m = frexpf(a, &e);                   /* m in [0.5, 1) */
+    float m = frexpf(a, &e); /* m in [0.5, 1) */
     /* (e + 14) * 1024 + mantissa - 1024 */
     return (uint16_t)(sign | (uint16_t)((e + 13) * 1024 + (int)rintf(ldexpf(m, 11))));
 }
@@ -48,7 +74,10 @@ static int type_bytes(ptx_type t)
     return t == T_B128 ? 16 : 4;
 }
 static bool is_signed(ptx_type t) { return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64; }
-static uint64_t cut(uint64_t u, int bytes) { return bytes >= 8 ? u : u & (((uint64_t)1 << (8 * bytes)) - 1); }
+static uint64_t cut(uint64_t u, int bytes)
+{
+    return bytes >= 8 ? u : u & (((uint64_t)1 << (8 * bytes)) - 1);
+}
 static int64_t extend(uint64_t u, int bytes)
 {
     return bytes == 1 ? (int8_t)u : bytes == 2 ? (int16_t)u : bytes == 4 ? (int32_t)u : (int64_t)u;
@@ -74,31 +103,61 @@ bool has(const ptx_inst *in, const char *w)
 }
 bool ptx_decode(ptx_inst *in)
 {
-    static const struct { const char *w; int m; } modes[] = {
-        {"eq", M_EQ}, {"ne", M_NE}, {"lt", M_LT}, {"le", M_LE}, {"gt", M_GT}, {"ge", M_GE}, {"equ", M_EQU}, {"neu", M_NEU}, {"ltu", M_LTU}, {"leu", M_LEU},
-        {"gtu", M_GTU}, {"geu", M_GEU}, {"num", M_NUM}, {"nan", M_NAN}, {"rn", M_RN}, {"rz", M_RZ}, {"rm", M_RM}, {"rp", M_RP}, {"rni", M_RNI}, {"rzi", M_RZI},
-        {"rmi", M_RMI}, {"rpi", M_RPI}, {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"bfly", M_BFLY}, {"up", M_UP}, {"down", M_DOWN}, {"idx", M_IDX},
-        {"warp", M_WARP}, {"any", M_ANY}, {"all", M_ALL}, {"ballot", M_BALLOT}};
+    static const struct {
+        const char *w;
+        int m;
+    } modes[] = {
+        {"eq", M_EQ},     {"ne", M_NE},   {"lt", M_LT},        {"le", M_LE},   {"gt", M_GT},
+        {"ge", M_GE},     {"equ", M_EQU}, {"neu", M_NEU},      {"ltu", M_LTU}, {"leu", M_LEU},
+        {"gtu", M_GTU},   {"geu", M_GEU}, {"num", M_NUM},      {"nan", M_NAN}, {"rn", M_RN},
+        {"rz", M_RZ},     {"rm", M_RM},   {"rp", M_RP},        {"rni", M_RNI}, {"rzi", M_RZI},
+        {"rmi", M_RMI},   {"rpi", M_RPI}, {"lo", M_LO},        {"hi", M_HI},   {"wide", M_WIDE},
+        {"bfly", M_BFLY}, {"up", M_UP},   {"down", M_DOWN},    {"idx", M_IDX}, {"warp", M_WARP},
+        {"any", M_ANY},   {"all", M_ALL}, {"ballot", M_BALLOT}};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0] && !in->mode; i++)
         if (has(in, modes[i].w)) in->mode = modes[i].m;
-    bool is_float = in->type == T_F32 || in->type == T_F64 || in->type == T_F16X2 || in->type == T_BF16X2;
+    bool is_float = in->type == T_F32 || in->type == T_F64 || in->type == T_F16X2 ||
+                    in->type == T_BF16X2;
     switch (in->op) {
     case OP_setp:
         in->mode2 = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
         return in->mode >= M_EQ && in->mode <= M_NAN && in->n == (in->mode2 ? 4 : 3);
     /* nothing may be contracted */
-    case OP_add: case OP_sub: case OP_div: case OP_fma: case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;
-    case OP_mul: case OP_mad: return in->type && (is_float ? in->mode == M_RN : in->mode == M_LO || in->mode == M_HI || in->mode == M_WIDE);
-    case OP_cvt: return in->type2 != T_NONE && in->n == (in->type2 == T_F16X2 || in->type2 == T_BF16X2 ? 3 : 2);
-    case OP_ld: case OP_st: return in->space && in->type && in->n == 2;
+    case OP_add:
+    case OP_sub:
+    case OP_div:
+    case OP_fma:
+    case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;
+    case OP_mul:
+    case OP_mad:
+        return in->type && (is_float ? in->mode == M_RN
+                                     : in->mode == M_LO || in->mode == M_HI || in->mode == M_WIDE);
+    case OP_cvt:
+        return in->type2 != T_NONE &&
+               in->n == (in->type2 == T_F16X2 || in->type2 == T_BF16X2 ? 3 : 2);
+    case OP_ld:
+    case OP_st: return in->space && in->type && in->n == 2;
     case OP_shfl: return has(in, "sync") && in->mode && in->n == 5;
-    case OP_mbarrier: case OP_barrier: case OP_mapa: case OP_elect: case OP_setmaxnreg: case OP_wgmma: case OP_prefetch: return async_decode(in);
+    case OP_mbarrier:
+    case OP_barrier:
+    case OP_mapa:
+    case OP_elect:
+    case OP_setmaxnreg:
+    case OP_wgmma:
+    case OP_prefetch: return async_decode(in);
     case OP_cp:
         if (has(in, "bulk")) return async_decode(in);
-        in->mode = has(in, "commit_group") ? M_COMMIT : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT : M_ASYNC;
+        in->mode = has(in, "commit_group")                        ? M_COMMIT
+                   : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT
+                                                                  : M_ASYNC;
         return has(in, "async");
     case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8") || has(in, "m16n8k32");
-    case OP_shl: case OP_and: case OP_or: case OP_xor: case OP_not: return in->type == T_PRED || in->type == T_B16 || in->type == T_B32 || in->type == T_B64;
+    case OP_shl:
+    case OP_and:
+    case OP_or:
+    case OP_xor:
+    case OP_not:
+        return in->type == T_PRED || in->type == T_B16 || in->type == T_B32 || in->type == T_B64;
     case OP_bar: return has(in, "sync") || has(in, "arrive") || in->mode == M_WARP;
     case OP_bfi: return in->n == 5;
     case OP_bfe: return in->n == 4;
@@ -113,20 +172,26 @@ void fault(machine *m, int error, const ptx_inst *in, const char *fmt, uint64_t 
     if (m->error) return;
     m->error = error;
     snprintf(what, sizeof what, fmt, (unsigned long long)a, (unsigned long long)b);
-    snprintf(m->detail, m->cap, "%s: block %u thread %d line %d: %s: %s", m->e->name, (unsigned)m->block_number, m->me, in ? in->line : 0, in ? in->text : "", what);
+    snprintf(m->detail, m->cap, "%s: block %u thread %d line %d: %s: %s", m->e->name,
+             (unsigned)m->block_number, m->me, in ? in->line : 0, in ? in->text : "", what);
 }
 
 static uint64_t special(const machine *m, int which)
 {
-    unsigned tid[3] = {(unsigned)m->me % m->block[0], (unsigned)m->me / m->block[0] % m->block[1], (unsigned)m->me / m->block[0] / m->block[1]};
+    unsigned tid[3] = {(unsigned)m->me % m->block[0], (unsigned)m->me / m->block[0] % m->block[1],
+                       (unsigned)m->me / m->block[0] / m->block[1]};
     switch (which / 3) {
     case 0: return tid[which % 3];
     case 1: return m->block[which % 3];
     case 2: return m->at[which % 3];
     case 3: return m->grid[which % 3];
     default:
-        return which == 12 ? (uint64_t)m->me % 32 : which == 13 ? (uint64_t)m->me / 32 : which == 14 ? (uint64_t)m->rank : which == 15 ? (uint64_t)m->c->n :
-               which == 16 ? m->at[0] / (unsigned)m->c->n : m->grid[0] / (unsigned)m->c->n;
+        return which == 12   ? (uint64_t)m->me % 32
+               : which == 13 ? (uint64_t)m->me / 32
+               : which == 14 ? (uint64_t)m->rank
+               : which == 15 ? (uint64_t)m->c->n
+               : which == 16 ? m->at[0] / (unsigned)m->c->n
+                             : m->grid[0] / (unsigned)m->c->n;
     }
 }
 uint64_t get(machine *m, const ptx_operand *o)
@@ -136,27 +201,36 @@ uint64_t get(machine *m, const ptx_operand *o)
     uint64_t v = m->t[m->me].reg[o->reg];
     return o->negated ? !v : v;
 }
-void set(machine *m, const ptx_operand *o, uint64_t v) 
+void set(machine *m, const ptx_operand *o, uint64_t v)
 {
     if (o->reg >= 0) m->t[m->me].reg[o->reg] = v;
 }
 
-/* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32 banks at a time */
+/* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32
+ * banks at a time */
 int64_t cuemu_bank_turns[2];
 bool cuemu_count_banks;
-static struct { int n, cap; struct { int pc, bytes; uint32_t at; } *event; } bank_log[1024];
+static struct {
+    int n, cap;
+    struct {
+        int pc, bytes;
+        uint32_t at;
+    } *event;
+} bank_log[1024];
 static void bank_event(const machine *m, uint64_t at, int bytes)
 {
     if (!cuemu_count_banks || m->me >= 1024) return;
     if (bank_log[m->me].n == bank_log[m->me].cap) {
         bank_log[m->me].cap = bank_log[m->me].cap * 2 + 64;
-        bank_log[m->me].event = realloc(bank_log[m->me].event, (size_t)bank_log[m->me].cap * sizeof *bank_log[0].event);
+        bank_log[m->me].event =
+            realloc(bank_log[m->me].event, (size_t)bank_log[m->me].cap * sizeof *bank_log[0].event);
     }
     bank_log[m->me].event[bank_log[m->me].n].pc = m->t[m->me].pc;
     bank_log[m->me].event[bank_log[m->me].n].bytes = bytes;
     bank_log[m->me].event[bank_log[m->me].n++].at = (uint32_t)at;
 }
-/* Turns that lanes [from, to) need for their event number e: the most different words that one bank has. */
+/* Turns that lanes [from, to) need for their event number e: the most different words that one bank
+ * has. */
 static int bank_turns(int from, int to, int e)
 {
     uint32_t word[32 * 4], in_bank[32] = {0}, most = 0;
@@ -172,14 +246,19 @@ static int bank_turns(int from, int to, int e)
         }
     return (int)most;
 }
-/* At the end of a block: accesses that all 32 lanes of a warp make. 8 bytes go by half warps, 16 by quarters. */
+/* At the end of a block: accesses that all 32 lanes of a warp make. 8 bytes go by half warps, 16 by
+ * quarters. */
 static void bank_count(machine *m)
 {
-    for (int first = 0; cuemu_count_banks && first + 32 <= m->n_threads && first + 32 <= 1024; first += 32)
+    for (int first = 0; cuemu_count_banks && first + 32 <= m->n_threads && first + 32 <= 1024;
+         first += 32)
         for (int e = 0; e < bank_log[first].n; e++) {
-            int bytes = bank_log[first].event[e].bytes, lanes = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
+            int bytes = bank_log[first].event[e].bytes, lanes = bytes == 16  ? 8
+                                                                : bytes == 8 ? 16
+                                                                             : 32;
             bool all = true;
-            for (int t = first; t < first + 32; t++) all &= e < bank_log[t].n && bank_log[t].event[e].pc == bank_log[first].event[e].pc;
+            for (int t = first; t < first + 32; t++)
+                all &= e < bank_log[t].n && bank_log[t].event[e].pc == bank_log[first].event[e].pc;
             for (int t = first; t < first + 32 && all; t += lanes) {
                 cuemu_bank_turns[0]++;
                 cuemu_bank_turns[1] += bank_turns(t, t + lanes, e);
@@ -200,13 +279,18 @@ static bool ordered(const machine *m, const cuemu_shadow *s)
     if (s->block / n != m->block_number / n) return false;
     if (s->block == m->block_number && s->agent < WARPS) {
         if (s->thread == m->me) return true;
-        if (s->thread / 32 == m->me / 32) return s->sync != m->sync[m->me / 32] || m->t[m->me].known >= s->clock;
+        if (s->thread / 32 == m->me / 32)
+            return s->sync != m->sync[m->me / 32] || m->t[m->me].known >= s->clock;
     }
     return m->clock[m->me / 32][s->block % n * AGENTS + s->agent] >= s->clock;
 }
-static bool clashes(const machine *m, const cuemu_shadow *s, int bytes, bool atomic) { return (s->bytes & bytes) && !(atomic && (s->flags & ATOMIC)) && !ordered(m, s); }
+static bool clashes(const machine *m, const cuemu_shadow *s, int bytes, bool atomic)
+{
+    return (s->bytes & bytes) && !(atomic && (s->flags & ATOMIC)) && !ordered(m, s);
+}
 /* owner: whose shared memory it is. */
-static void touch(machine *m, const machine *owner, const ptx_inst *in, cuemu_shadow *wrote, cuemu_shadow *read, uint64_t offset, int n, bool writes, int flags)
+static void touch(machine *m, const machine *owner, const ptx_inst *in, cuemu_shadow *wrote,
+                  cuemu_shadow *read, uint64_t offset, int n, bool writes, int flags)
 {
     int warp = m->me / 32;
     uint32_t clock = m->clock[warp][m->rank * AGENTS + warp];
@@ -214,21 +298,31 @@ static void touch(machine *m, const machine *owner, const ptx_inst *in, cuemu_sh
     for (uint64_t w = offset / 4; w * 4 < offset + (uint64_t)n; w++) {
         int bytes = 0;
         for (int k = 0; k < 4; k++)
-            if (w * 4 + (uint64_t)k >= offset && w * 4 + (uint64_t)k < offset + (uint64_t)n) bytes |= 1 << k;
+            if (w * 4 + (uint64_t)k >= offset && w * 4 + (uint64_t)k < offset + (uint64_t)n)
+                bytes |= 1 << k;
         if (clashes(m, &wrote[w], bytes, atomic) || (writes && clashes(m, &read[w], bytes, atomic)))
-            fault(m, CUEMU_LAUNCH_FAILURE, in, "a race with thread %llu of block %llu", clashes(m, &wrote[w], bytes, atomic) ? wrote[w].thread : read[w].thread,
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "a race with thread %llu of block %llu",
+                  clashes(m, &wrote[w], bytes, atomic) ? wrote[w].thread : read[w].thread,
                   clashes(m, &wrote[w], bytes, atomic) ? wrote[w].block : read[w].block);
-        if ((wrote[w].flags & ARRIVING) && (wrote[w].bytes & bytes) && wrote[w].launch == m->launch && wrote[w].block == m->block_number)
-            fault(m, CUEMU_LAUNCH_FAILURE, in, "bytes that cp.async of thread %llu has under way", wrote[w].thread, 0);
-        if ((flags & ASYNC) && owner && !writes && wrote[w].launch == m->launch && !(wrote[w].flags & TENSOR) && (wrote[w].bytes & bytes)) {
+        if ((wrote[w].flags & ARRIVING) && (wrote[w].bytes & bytes) &&
+            wrote[w].launch == m->launch && wrote[w].block == m->block_number)
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "bytes that cp.async of thread %llu has under way",
+                  wrote[w].thread, 0);
+        if ((flags & ASYNC) && owner && !writes && wrote[w].launch == m->launch &&
+            !(wrote[w].flags & TENSOR) && (wrote[w].bytes & bytes)) {
             unsigned rank = wrote[w].block % (unsigned)m->c->n;
             if (m->c->at[rank]->t[wrote[w].thread].fences == wrote[w].fences)
-                fault(m, CUEMU_LAUNCH_FAILURE, in, "thread %llu of block %llu wrote this without fence.proxy.async", wrote[w].thread, wrote[w].block);
+                fault(m, CUEMU_LAUNCH_FAILURE, in,
+                      "thread %llu of block %llu wrote this without fence.proxy.async",
+                      wrote[w].thread, wrote[w].block);
         }
-        cuemu_shadow now = {m->launch, m->block_number, clock, (uint16_t)m->me, m->sync[warp], m->t[m->me].fences, (uint8_t)warp, (uint8_t)bytes,
-                            (uint8_t)(writes ? flags : flags & ATOMIC)};
+        cuemu_shadow now = {
+            m->launch,       m->block_number, clock,
+            (uint16_t)m->me, m->sync[warp],   m->t[m->me].fences,
+            (uint8_t)warp,   (uint8_t)bytes,  (uint8_t)(writes ? flags : flags & ATOMIC)};
         cuemu_shadow *s = writes ? &wrote[w] : &read[w];
-        if (s->launch == now.launch && s->block == now.block && s->thread == now.thread && s->agent == now.agent && s->clock == now.clock && s->sync == now.sync)
+        if (s->launch == now.launch && s->block == now.block && s->thread == now.thread &&
+            s->agent == now.agent && s->clock == now.clock && s->sync == now.sync)
             now.bytes |= s->bytes;
         *s = now;
     }
@@ -236,12 +330,15 @@ static void touch(machine *m, const machine *owner, const ptx_inst *in, cuemu_sh
 void note_copied(machine *m, uint32_t shared, int n, int agent, uint32_t clock)
 {
     for (uint32_t w = shared / 4; w * 4 < shared + (uint32_t)n; w++)
-        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, clock, 0xffff, 0, 0, (uint8_t)agent, 15, TENSOR};
+        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, clock, 0xffff, 0,
+                                       0,         (uint8_t)agent,  15,    TENSOR};
 }
-char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, bool writes, int flags)
+char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, bool writes,
+            int flags)
 {
     if (address % (unsigned)n) {
-        fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", address, (uint64_t)n);
+        fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", address,
+              (uint64_t)n);
         return NULL;
     }
     if (space == PTX_SHARED) {
@@ -249,24 +346,28 @@ char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, 
         if (address >> 24) {
             int rank = (int)(address >> 24) - 1;
             if (rank >= m->c->n || !in->cluster) {
-                fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llx of a cluster of %llu", address, (uint64_t)m->c->n);
+                fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llx of a cluster of %llu",
+                      address, (uint64_t)m->c->n);
                 return NULL;
             }
             o = m->c->at[rank];
             address &= 0xffffff;
         }
         if (address + (uint64_t)n > o->shared_bytes) {
-            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address, o->shared_bytes);
+            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address,
+                  o->shared_bytes);
             return NULL;
         }
-        if (!(flags & (ASYNC | TENSOR | MBARRIER))) async_touch(m, o, in, (uint32_t)address, n, writes);
+        if (!(flags & (ASYNC | TENSOR | MBARRIER)))
+            async_touch(m, o, in, (uint32_t)address, n, writes);
         if (!(flags & (ASYNC | TENSOR | MBARRIER)) && m->c->n == 1) bank_event(m, address, n);
         touch(m, o, in, o->s_wrote, o->s_read, address, n, writes, flags);
         return o->shared + address;
     }
     cuemu_region *r = cuemu_find(address);
     if (!r || address + (uint64_t)n > r->address + r->n) {
-        fault(m, CUEMU_ILLEGAL_ADDRESS, in, "global address %llx, %llu bytes, is in no allocation", address, (uint64_t)n);
+        fault(m, CUEMU_ILLEGAL_ADDRESS, in, "global address %llx, %llu bytes, is in no allocation",
+              address, (uint64_t)n);
         return NULL;
     }
     if (!r->wrote) {
@@ -278,17 +379,21 @@ char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, 
 }
 uint64_t address_of(machine *m, const ptx_operand *o)
 {
-    uint64_t base = o->reg < 0 ? 0 : o->reg >= PTX_SPECIAL ? special(m, o->reg - PTX_SPECIAL) : m->t[m->me].reg[o->reg];
+    uint64_t base = o->reg < 0              ? 0
+                    : o->reg >= PTX_SPECIAL ? special(m, o->reg - PTX_SPECIAL)
+                                            : m->t[m->me].reg[o->reg];
     return base + o->imm;
 }
 static void load(machine *m, const ptx_inst *in)
 {
     int bytes = type_bytes(in->type), n = in->vec ? in->vec : 1;
     if (in->space == PTX_PARAM) {
-        if (in->o[1].param < 0 || in->o[1].param >= m->e->n_params) fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no such parameter", 0, 0);
+        if (in->o[1].param < 0 || in->o[1].param >= m->e->n_params)
+            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no such parameter", 0, 0);
         else {
             uint64_t v = 0;
-            memcpy(&v, m->params + m->e->param[in->o[1].param].offset + in->o[1].imm, (size_t)bytes);
+            memcpy(&v, m->params + m->e->param[in->o[1].param].offset + in->o[1].imm,
+                   (size_t)bytes);
             set(m, &in->o[0], v);
         }
         return;
@@ -299,7 +404,8 @@ static void load(machine *m, const ptx_inst *in)
     for (int k = 0; p && k < n; k++) {
         uint64_t v = 0;
         memcpy(&v, p + k * bytes, (size_t)bytes);
-        if (is_signed(in->type)) v = (uint64_t)extend(v, bytes) & (bytes < 8 ? 0xffffffffu : UINT64_MAX);
+        if (is_signed(in->type))
+            v = (uint64_t)extend(v, bytes) & (bytes < 8 ? 0xffffffffu : UINT64_MAX);
         m->t[m->me].reg[n > 1 ? in->o[0].list[k] : in->o[0].reg] = v;
     }
 }
@@ -310,7 +416,9 @@ static void store(machine *m, const ptx_inst *in)
     if (in->space == PTX_SHARED) at = (uint32_t)at;
     char *p = reach(m, in, in->space, at, bytes * n, true, 0);
     for (int k = 0; p && k < n; k++) {
-        uint64_t v = n > 1 ? (in->o[1].list_is_imm[k] ? in->o[1].list_imm[k] : m->t[m->me].reg[in->o[1].list[k]]) : get(m, &in->o[1]);
+        uint64_t v = n > 1 ? (in->o[1].list_is_imm[k] ? in->o[1].list_imm[k]
+                                                      : m->t[m->me].reg[in->o[1].list[k]])
+                           : get(m, &in->o[1]);
         memcpy(p + k * bytes, &v, (size_t)bytes);
     }
 }
@@ -321,9 +429,18 @@ static void atomic(machine *m, const ptx_inst *in)
     uint64_t old = 0, v = get(m, &in->o[at + 1]), now = v;
     if (!p) return;
     memcpy(&old, p, (size_t)bytes);
-    if (has(in, "add")) now = in->type == T_F32 ? of_f32(as_f32(old) + as_f32(v)) : in->type == T_F64 ? of_f64(as_f64(old) + as_f64(v)) : old + v;
-    else if (has(in, "max")) now = is_signed(in->type) ? (extend(old, bytes) > extend(v, bytes) ? old : v) : old > v ? old : v;
-    else if (has(in, "min")) now = is_signed(in->type) ? (extend(old, bytes) < extend(v, bytes) ? old : v) : old < v ? old : v;
+    if (has(in, "add"))
+        now = in->type == T_F32   ? of_f32(as_f32(old) + as_f32(v))
+              : in->type == T_F64 ? of_f64(as_f64(old) + as_f64(v))
+                                  : old + v;
+    else if (has(in, "max"))
+        now = is_signed(in->type) ? (extend(old, bytes) > extend(v, bytes) ? old : v)
+              : old > v           ? old
+                                  : v;
+    else if (has(in, "min"))
+        now = is_signed(in->type) ? (extend(old, bytes) < extend(v, bytes) ? old : v)
+              : old < v           ? old
+                                  : v;
     memcpy(p, &now, (size_t)bytes);
     if (in->op == OP_atom) set(m, &in->o[0], old);
 }
@@ -354,45 +471,71 @@ static bool compare_int(uint64_t a, uint64_t b, const ptx_inst *in)
     int bytes = type_bytes(in->type);
     if (is_signed(in->type)) {
         int64_t x = extend(a, bytes), y = extend(b, bytes);
-        return in->mode == M_EQ ? x == y : in->mode == M_NE ? x != y : in->mode == M_LT ? x < y : in->mode == M_LE ? x <= y : in->mode == M_GT ? x > y : x >= y;
+        return in->mode == M_EQ   ? x == y
+               : in->mode == M_NE ? x != y
+               : in->mode == M_LT ? x < y
+               : in->mode == M_LE ? x <= y
+               : in->mode == M_GT ? x > y
+                                  : x >= y;
     }
     a = cut(a, bytes);
     b = cut(b, bytes);
-    return in->mode == M_EQ ? a == b : in->mode == M_NE ? a != b : in->mode == M_LT ? a < b : in->mode == M_LE ? a <= b : in->mode == M_GT ? a > b : a >= b;
+    return in->mode == M_EQ   ? a == b
+           : in->mode == M_NE ? a != b
+           : in->mode == M_LT ? a < b
+           : in->mode == M_LE ? a <= b
+           : in->mode == M_GT ? a > b
+                              : a >= b;
 }
 static void set_predicate(machine *m, const ptx_inst *in)
 {
     uint64_t a = get(m, &in->o[1]), b = get(m, &in->o[2]);
-    bool p = in->type == T_F32 ? compare_float((double)as_f32(a), (double)as_f32(b), in->mode) : in->type == T_F64 ? compare_float(as_f64(a), as_f64(b), in->mode)
-                                                                                                                      : compare_int(a, b, in);
+    bool p = in->type == T_F32   ? compare_float((double)as_f32(a), (double)as_f32(b), in->mode)
+             : in->type == T_F64 ? compare_float(as_f64(a), as_f64(b), in->mode)
+                                 : compare_int(a, b, in);
     bool with = in->mode2 && get(m, &in->o[3]);
-    set(m, &in->o[0], in->mode2 == 1 ? p && with : in->mode2 == 2 ? p || with : in->mode2 == 3 ? p != with : p);
+    set(m, &in->o[0],
+        in->mode2 == 1   ? p && with
+        : in->mode2 == 2 ? p || with
+        : in->mode2 == 3 ? p != with
+                         : p);
 }
 static double round_to_integer(double x, int mode)
 {
-    return mode == M_RNI || mode == M_RN ? rint(x) : mode == M_RMI ? floor(x) : mode == M_RPI ? ceil(x) : trunc(x);
+    return mode == M_RNI || mode == M_RN ? rint(x)
+           : mode == M_RMI               ? floor(x)
+           : mode == M_RPI               ? ceil(x)
+                                         : trunc(x);
 }
 static uint64_t to_integer(double x, ptx_type t)
 {
     if (isnan(x)) return t == T_S64 ? (uint64_t)1 << 63 : 0;
     switch (t) {
-    case T_S64: return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)x;
+    case T_S64:
+        return x >= 9223372036854775808.0   ? INT64_MAX
+               : x < -9223372036854775808.0 ? (uint64_t)INT64_MIN
+                                            : (uint64_t)(int64_t)x;
     case T_U64: return x >= 18446744073709551616.0 ? UINT64_MAX : x <= 0 ? 0 : (uint64_t)x;
     case T_U32: return x >= 4294967295.0 ? 0xffffffffu : x <= 0 ? 0 : (uint32_t)x;
-    default: return (uint32_t)(x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x);
+    default:
+        return (uint32_t)(x >= 2147483647.0    ? INT32_MAX
+                          : x <= -2147483648.0 ? INT32_MIN
+                                               : (int32_t)x);
     }
 }
 static void convert(machine *m, const ptx_inst *in)
 {
     ptx_type to = in->type2, from = in->type;
     uint64_t u = get(m, &in->o[1]), out;
-    if (to == T_F16X2 || to == T_BF16X2) {                   /* high half, low half */
+    if (to == T_F16X2 || to == T_BF16X2) { /* high half, low half */
         float high = as_f32(u), low = as_f32(get(m, &in->o[2]));
-        out = to == T_F16X2 ? (uint64_t)half_of(high) << 16 | half_of(low) : (uint64_t)bf16_of(high) << 16 | bf16_of(low);
+        out = to == T_F16X2 ? (uint64_t)half_of(high) << 16 | half_of(low)
+                            : (uint64_t)bf16_of(high) << 16 | bf16_of(low);
         set(m, &in->o[0], out);
         return;
     }
-    bool from_float = from == T_F32 || from == T_F64 || from == T_F16 || from == T_BF16, to_float = to == T_F32 || to == T_F64 || to == T_F16 || to == T_BF16 || to == T_TF32;
+    bool from_float = from == T_F32 || from == T_F64 || from == T_F16 || from == T_BF16,
+         to_float = to == T_F32 || to == T_F64 || to == T_F16 || to == T_BF16 || to == T_TF32;
     if (!from_float && !to_float) {
         int bytes = type_bytes(from);
         out = is_signed(from) ? (uint64_t)extend(u, bytes) : cut(u, bytes);
@@ -402,29 +545,41 @@ static void convert(machine *m, const ptx_inst *in)
     }
     if (!from_float) {
         int bytes = type_bytes(from);
-        if (to == T_F64) out = of_f64(is_signed(from) ? (double)extend(u, bytes) : (double)cut(u, bytes));
-        else out = of_f32(is_signed(from) ? (float)extend(u, bytes) : (float)cut(u, bytes));
+        if (to == T_F64)
+            out = of_f64(is_signed(from) ? (double)extend(u, bytes) : (double)cut(u, bytes));
+        else
+            out = of_f32(is_signed(from) ? (float)extend(u, bytes) : (float)cut(u, bytes));
         set(m, &in->o[0], out);
         return;
     }
-    double x = from == T_F64 ? as_f64(u) : from == T_F16 ? (double)half_value((uint16_t)u) : from == T_BF16 ? (double)bf16_value((uint16_t)u) : (double)as_f32(u);
-    if (!to_float) out = to_integer(round_to_integer(x, in->mode), to);
-    else if (to == T_TF32) out = of_f32((float)x), out = (out + 0x1000) & ~(uint64_t)0x1fff;
+    double x = from == T_F64    ? as_f64(u)
+               : from == T_F16  ? (double)half_value((uint16_t)u)
+               : from == T_BF16 ? (double)bf16_value((uint16_t)u)
+                                : (double)as_f32(u);
+    if (!to_float)
+        out = to_integer(round_to_integer(x, in->mode), to);
+    else if (to == T_TF32)
+        out = of_f32((float)x), out = (out + 0x1000) & ~(uint64_t)0x1fff;
     else {
         if (in->mode >= M_RNI && in->mode <= M_RPI) x = round_to_integer(x, in->mode);
-        out = to == T_F64 ? of_f64(x) : to == T_F32 ? of_f32((float)x) : to == T_F16 ? half_of((float)x) : bf16_of((float)x);
+        out = to == T_F64   ? of_f64(x)
+              : to == T_F32 ? of_f32((float)x)
+              : to == T_F16 ? half_of((float)x)
+                            : bf16_of((float)x);
     }
     set(m, &in->o[0], out);
 }
 static void arithmetic(machine *m, const ptx_inst *in)
 {
-    uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0, c = in->n > 3 ? get(m, &in->o[3]) : 0, v = 0;
+    uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0,
+             c = in->n > 3 ? get(m, &in->o[3]) : 0, v = 0;
     int bytes = type_bytes(in->type);
     /* sums and products of halves: the same bits by way of f32 */
     if (in->type == T_F16X2 || in->type == T_BF16X2) {
         bool bf = in->type == T_BF16X2;
         for (int e = 0; e < 2; e++) {
-            uint16_t h[3] = {(uint16_t)(a >> 16 * e), (uint16_t)(b >> 16 * e), (uint16_t)(c >> 16 * e)};
+            uint16_t h[3] = {(uint16_t)(a >> 16 * e), (uint16_t)(b >> 16 * e),
+                             (uint16_t)(c >> 16 * e)};
             float f[3], r = 0;
             for (int k = 0; k < 3; k++) f[k] = bf ? bf16_value(h[k]) : half_value(h[k]);
             switch (in->op) {
@@ -434,7 +589,8 @@ static void arithmetic(machine *m, const ptx_inst *in)
             case OP_fma: r = fmaf(f[0], f[1], f[2]); break;
             default: fault(m, CUEMU_LAUNCH_FAILURE, in, "no such instruction on pairs", 0, 0);
             }
-            if (bf && in->op != OP_fma) fault(m, CUEMU_LAUNCH_FAILURE, in, "bf16x2 has fma alone before sm_90", 0, 0);
+            if (bf && in->op != OP_fma)
+                fault(m, CUEMU_LAUNCH_FAILURE, in, "bf16x2 has fma alone before sm_90", 0, 0);
             v |= (uint64_t)(bf ? bf16_of(r) : half_of(r)) << 16 * e;
         }
         set(m, &in->o[0], v);
@@ -482,12 +638,19 @@ static void arithmetic(machine *m, const ptx_inst *in)
         case OP_sub: v = a - b; break;
         case OP_mul:
         case OP_mad:
-            if (in->mode == M_WIDE) v = s ? (uint64_t)(x * y) : ux * uy;
-            else if (in->mode == M_HI) v = s ? (uint64_t)((x * y) >> 32) : (ux * uy) >> 32;
-            else v = a * b;
+            if (in->mode == M_WIDE)
+                v = s ? (uint64_t)(x * y) : ux * uy;
+            else if (in->mode == M_HI)
+                v = s ? (uint64_t)((x * y) >> 32) : (ux * uy) >> 32;
+            else
+                v = a * b;
             if (in->op == OP_mad) v += c;
             break;
-        case OP_div: v = uy == 0 ? UINT64_MAX : s ? (y == -1 ? (uint64_t)0 - (uint64_t)x : (uint64_t)(x / y)) : ux / uy; break;
+        case OP_div:
+            v = uy == 0 ? UINT64_MAX
+                : s     ? (y == -1 ? (uint64_t)0 - (uint64_t)x : (uint64_t)(x / y))
+                        : ux / uy;
+            break;
         case OP_rem: v = uy == 0 ? a : s ? (y == -1 ? 0 : (uint64_t)(x % y)) : ux % uy; break;
         case OP_min: v = s ? (uint64_t)(x < y ? x : y) : ux < uy ? ux : uy; break;
         case OP_max: v = s ? (uint64_t)(x > y ? x : y) : ux > uy ? ux : uy; break;
@@ -508,11 +671,17 @@ static void bits(machine *m, const ptx_inst *in)
     case OP_or: v = a | b; break;
     case OP_xor: v = a ^ b; break;
     case OP_not: v = in->type == T_PRED ? !a : ~a; break;
-    case OP_shl: b = (uint32_t)b; v = b >= (unsigned)bytes * 8 ? 0 : a << b; break;
+    case OP_shl:
+        b = (uint32_t)b;
+        v = b >= (unsigned)bytes * 8 ? 0 : a << b;
+        break;
     case OP_shr:
         b = (uint32_t)b;
-        if (is_signed(in->type)) v = (uint64_t)(extend(a, bytes) >> (b > (unsigned)bytes * 8 - 1 ? (unsigned)bytes * 8 - 1 : b));
-        else v = b >= (unsigned)bytes * 8 ? 0 : cut(a, bytes) >> b;
+        if (is_signed(in->type))
+            v = (uint64_t)(extend(a, bytes) >>
+                           (b > (unsigned)bytes * 8 - 1 ? (unsigned)bytes * 8 - 1 : b));
+        else
+            v = b >= (unsigned)bytes * 8 ? 0 : cut(a, bytes) >> b;
         break;
     case OP_bfe: {
         unsigned from = (unsigned)b & 255, len = (unsigned)get(m, &in->o[3]) & 255;
@@ -523,10 +692,11 @@ static void bits(machine *m, const ptx_inst *in)
         }
         break;
     }
-    case OP_prmt:                             /* byte i is byte (selector >> 4 i & 7) of a, b */
-        for (unsigned i = 0, s = (unsigned)get(m, &in->o[3]); i < 4; i++) v |= ((cut(a, 4) | b << 32) >> (s >> 4 * i & 7) * 8 & 255) << 8 * i;
+    case OP_prmt: /* byte i is byte (selector >> 4 i & 7) of a, b */
+        for (unsigned i = 0, s = (unsigned)get(m, &in->o[3]); i < 4; i++)
+            v |= ((cut(a, 4) | b << 32) >> (s >> 4 * i & 7) * 8 & 255) << 8 * i;
         break;
-    default: {                                /* bfi d, insert, into, from, length */
+    default: { /* bfi d, insert, into, from, length */
         unsigned from = (unsigned)get(m, &in->o[3]) & 255, len = (unsigned)get(m, &in->o[4]) & 255;
         uint64_t mask = (len >= 64 ? UINT64_MAX : ((uint64_t)1 << len) - 1) << from;
         v = (b & ~mask) | ((a << from) & mask);
@@ -541,11 +711,15 @@ static void move(machine *m, const ptx_inst *in)
     if (to->kind == O_LIST) {
         uint64_t v = get(m, from);
         int each = bytes / to->n;
-        for (int k = 0; k < to->n; k++) m->t[m->me].reg[to->list[k]] = cut(v >> (8 * each * k), each);
+        for (int k = 0; k < to->n; k++)
+            m->t[m->me].reg[to->list[k]] = cut(v >> (8 * each * k), each);
     } else if (from->kind == O_LIST) {
         uint64_t v = 0;
         int each = bytes / from->n;
-        for (int k = 0; k < from->n; k++) v |= cut(from->list_is_imm[k] ? from->list_imm[k] : m->t[m->me].reg[from->list[k]], each) << (8 * each * k);
+        for (int k = 0; k < from->n; k++)
+            v |=
+                cut(from->list_is_imm[k] ? from->list_imm[k] : m->t[m->me].reg[from->list[k]], each)
+                << (8 * each * k);
         set(m, to, v);
     } else {
         set(m, to, in->type == T_PRED ? get(m, from) : cut(get(m, from), bytes));
@@ -553,7 +727,10 @@ static void move(machine *m, const ptx_inst *in)
 }
 
 /* ---- meetings of a warp ---------------------------------------------------------------------- */
-static uint64_t lane_reg(machine *m, int first, int lane, int reg) { return m->t[first + lane].reg[reg]; }
+static uint64_t lane_reg(machine *m, int first, int lane, int reg)
+{
+    return m->t[first + lane].reg[reg];
+}
 
 static void shuffle(machine *m, const ptx_inst *in, int first, int n)
 {
@@ -564,16 +741,22 @@ static void shuffle(machine *m, const ptx_inst *in, int first, int n)
     }
     for (int lane = 0; lane < n; lane++) {
         m->me = first + lane;
-        int b = (int)get(m, &in->o[2]), c = (int)get(m, &in->o[3]), clamp = c & 31, mask = c >> 8 & 31;
+        int b = (int)get(m, &in->o[2]), c = (int)get(m, &in->o[3]), clamp = c & 31,
+            mask = c >> 8 & 31;
         int max = (lane & mask) | (clamp & ~mask), min = lane & mask, from = lane;
         bool ok = false;
-        if (in->mode == M_BFLY) from = lane ^ b, ok = from <= max;
-        else if (in->mode == M_UP) from = lane - b, ok = from >= max;
-        else if (in->mode == M_DOWN) from = lane + b, ok = from <= max;
-        else from = min | (b & ~mask), ok = from <= max;
+        if (in->mode == M_BFLY)
+            from = lane ^ b, ok = from <= max;
+        else if (in->mode == M_UP)
+            from = lane - b, ok = from >= max;
+        else if (in->mode == M_DOWN)
+            from = lane + b, ok = from <= max;
+        else
+            from = min | (b & ~mask), ok = from <= max;
         if (!ok) from = lane;
         if (from < 0 || from >= n) {
-            fault(m, CUEMU_LAUNCH_FAILURE, in, "a shuffle from lane %llu of %llu", (uint64_t)from, (uint64_t)n);
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "a shuffle from lane %llu of %llu", (uint64_t)from,
+                  (uint64_t)n);
             return;
         }
         set(m, &in->o[0], value[from]);
@@ -589,11 +772,14 @@ static void vote(machine *m, const ptx_inst *in, int first, int n)
     }
     for (int lane = 0; lane < n; lane++) {
         m->me = first + lane;
-        set(m, &in->o[0], in->mode == M_BALLOT ? ballot : in->mode == M_ANY ? ballot != 0 : ballot == (n == 32 ? 0xffffffffu : ((uint64_t)1 << n) - 1));
+        set(m, &in->o[0],
+            in->mode == M_BALLOT ? ballot
+            : in->mode == M_ANY  ? ballot != 0
+                                 : ballot == (n == 32 ? 0xffffffffu : ((uint64_t)1 << n) - 1));
     }
 }
-/* 8 x 8 matrices of 16-bit elements: lane i of group k gives the address of row i of matrix k; lane i gets elements 2 (i % 4) and the next of
- * row i / 4 (trans: of column i / 4). */
+/* 8 x 8 matrices of 16-bit elements: lane i of group k gives the address of row i of matrix k; lane
+ * i gets elements 2 (i % 4) and the next of row i / 4 (trans: of column i / 4). */
 static void load_matrix(machine *m, const ptx_inst *in, int first, int n)
 {
     int count = has(in, "x4") ? 4 : has(in, "x2") ? 2 : 1;
@@ -613,8 +799,10 @@ static void load_matrix(machine *m, const ptx_inst *in, int first, int n)
     for (int lane = 0; lane < 32; lane++) {
         for (int k = 0; k < count; k++) {
             int r = lane / 4, c = lane % 4 * 2;
-            uint32_t low = trans ? row[k][c][r] : row[k][r][c], high = trans ? row[k][c + 1][r] : row[k][r][c + 1];
-            m->t[first + lane].reg[in->o[0].kind == O_LIST ? in->o[0].list[k] : in->o[0].reg] = low | high << 16;
+            uint32_t low = trans ? row[k][c][r] : row[k][r][c],
+                     high = trans ? row[k][c + 1][r] : row[k][r][c + 1];
+            m->t[first + lane].reg[in->o[0].kind == O_LIST ? in->o[0].list[k] : in->o[0].reg] =
+                low | high << 16;
         }
     }
 }
@@ -631,27 +819,45 @@ static double matrix_element(uint64_t word, int at, ptx_type t)
     default: return (double)half_value(h);
     }
 }
-/* d = a b + c, rows of a and columns of b: the fragments of the PTX manual. A word holds `per` elements along k; a has words of rows g, g + 8,
- * then again half the depth further; b of column g. Accumulators are f32, or s32 that wrap. */
+/* d = a b + c, rows of a and columns of b: the fragments of the PTX manual. A word holds `per`
+ * elements along k; a has words of rows g, g + 8, then again half the depth further; b of column g.
+ * Accumulators are f32, or s32 that wrap. */
 static void multiply(machine *m, const ptx_inst *in, int first, int n)
 {
-    ptx_type t = has(in, "tf32") ? T_TF32 : has(in, "s8") ? T_S8 : has(in, "u8") ? T_U8 : has(in, "bf16") ? T_BF16 : T_F16;
-    int depth = has(in, "m16n8k32") ? 32 : has(in, "m16n8k16") ? 16 : 8, per = t == T_TF32 ? 1 : t == T_S8 || t == T_U8 ? 4 : 2;
+    ptx_type t = has(in, "tf32")   ? T_TF32
+                 : has(in, "s8")   ? T_S8
+                 : has(in, "u8")   ? T_U8
+                 : has(in, "bf16") ? T_BF16
+                                   : T_F16;
+    int depth = has(in, "m16n8k32")   ? 32
+                : has(in, "m16n8k16") ? 16
+                                      : 8,
+        per = t == T_TF32              ? 1
+              : t == T_S8 || t == T_U8 ? 4
+                                       : 2;
     bool whole = t == T_S8 || t == T_U8;
     double a[16][32], b[32][8];
     uint64_t c[16][8];
-    if (n < 32 || (has(in, "tf32") && depth == 16) || whole != (depth == 32) || in->o[1].n * per * 8 != depth * 4) {
-        fault(m, CUEMU_LAUNCH_FAILURE, in, "mma by %llu lanes, or of a form that is not known", (uint64_t)n, 0);
+    if (n < 32 || (has(in, "tf32") && depth == 16) || whole != (depth == 32) ||
+        in->o[1].n * per * 8 != depth * 4) {
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "mma by %llu lanes, or of a form that is not known",
+              (uint64_t)n, 0);
         return;
     }
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, q = lane % 4;
         for (int k = 0; k < in->o[1].n; k++)
-            for (int h = 0; h < per; h++) a[g + (k & 1) * 8][q * per + h + (k >> 1) * 4 * per] = matrix_element(lane_reg(m, first, lane, in->o[1].list[k]), h, t);
+            for (int h = 0; h < per; h++)
+                a[g + (k & 1) * 8][q * per + h + (k >> 1) * 4 * per] =
+                    matrix_element(lane_reg(m, first, lane, in->o[1].list[k]), h, t);
         for (int k = 0; k < (in->o[2].kind == O_LIST ? in->o[2].n : 1); k++)
             for (int h = 0; h < per; h++)
-                b[q * per + h + k * 4 * per][g] = matrix_element(lane_reg(m, first, lane, in->o[2].kind == O_LIST ? in->o[2].list[k] : in->o[2].reg), h, t);
-        for (int k = 0; k < 4; k++) c[g + (k >> 1) * 8][q * 2 + (k & 1)] = lane_reg(m, first, lane, in->o[3].list[k]);
+                b[q * per + h + k * 4 * per][g] = matrix_element(
+                    lane_reg(m, first, lane,
+                             in->o[2].kind == O_LIST ? in->o[2].list[k] : in->o[2].reg),
+                    h, t);
+        for (int k = 0; k < 4; k++)
+            c[g + (k >> 1) * 8][q * 2 + (k & 1)] = lane_reg(m, first, lane, in->o[3].list[k]);
     }
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++) {
@@ -661,22 +867,32 @@ static void multiply(machine *m, const ptx_inst *in, int first, int n)
         }
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, q = lane % 4;
-        for (int k = 0; k < 4; k++) m->t[first + lane].reg[in->o[0].list[k]] = c[g + (k >> 1) * 8][q * 2 + (k & 1)];
+        for (int k = 0; k < 4; k++)
+            m->t[first + lane].reg[in->o[0].list[k]] = c[g + (k >> 1) * 8][q * 2 + (k & 1)];
     }
 }
 
 static bool meets(const ptx_inst *in)
 {
-    return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma || (in->op == OP_bar && in->mode == M_WARP) || async_meets(in);
+    return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma ||
+           (in->op == OP_bar && in->mode == M_WARP) || async_meets(in);
 }
 
 /* ---- a thread up to the next meeting --------------------------------------------------------- */
-/* cp.async: what is copied lies in shared memory from the wait on, for others from the next barrier on; touching it before is a fault. */
+/* cp.async: what is copied lies in shared memory from the wait on, for others from the next barrier
+ * on; touching it before is a fault. */
 static void mark(machine *m, uint64_t at, int n, int flags)
 {
     for (uint64_t w = at / 4; w * 4 < at + (uint64_t)n; w++)
-        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, m->clock[m->me / 32][m->rank * AGENTS + m->me / 32], (uint16_t)m->me, m->sync[m->me / 32],
-                                       m->t[m->me].fences, (uint8_t)(m->me / 32), 15, (uint8_t)flags};
+        m->s_wrote[w] = (cuemu_shadow){m->launch,
+                                       m->block_number,
+                                       m->clock[m->me / 32][m->rank * AGENTS + m->me / 32],
+                                       (uint16_t)m->me,
+                                       m->sync[m->me / 32],
+                                       m->t[m->me].fences,
+                                       (uint8_t)(m->me / 32),
+                                       15,
+                                       (uint8_t)flags};
 }
 static void copy_wait(machine *m, int under_way)
 {
@@ -704,9 +920,13 @@ static void copy_async(machine *m, const ptx_inst *in)
     c.from_n = in->n > 3 ? (int)get(m, &in->o[3]) : c.n;
     c.at = (uint32_t)address_of(m, &in->o[0]);
     uint64_t from = address_of(m, &in->o[1]);
-    if ((c.n != 4 && c.n != 8 && c.n != 16) || (c.n != 16 && has(in, "cg")) || c.from_n > c.n || c.from_n < 0)
-        fault(m, CUEMU_LAUNCH_FAILURE, in, "cp.async of %llu from %llu bytes", (uint64_t)c.n, (uint64_t)c.from_n);
-    if (from % (unsigned)c.n) fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", from, (uint64_t)c.n);
+    if ((c.n != 4 && c.n != 8 && c.n != 16) || (c.n != 16 && has(in, "cg")) || c.from_n > c.n ||
+        c.from_n < 0)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "cp.async of %llu from %llu bytes", (uint64_t)c.n,
+              (uint64_t)c.from_n);
+    if (from % (unsigned)c.n)
+        fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", from,
+              (uint64_t)c.n);
     if (m->error || !(c.to = reach(m, in, PTX_SHARED, c.at, c.n, true, 0))) return;
     /* bytes that are not asked for may lie outside of the allocation */
     for (int k = 0, step; k < c.from_n; k += step) {
@@ -749,10 +969,19 @@ static void run_thread(machine *m)
         case OP_selp: set(m, &in->o[0], get(m, &in->o[get(m, &in->o[3]) ? 1 : 2])); break;
         case OP_cvt: convert(m, in); break;
         case OP_cvta: set(m, &in->o[0], get(m, &in->o[1])); break;
-        case OP_and: case OP_or: case OP_xor: case OP_not: case OP_shl: case OP_shr: case OP_bfe: case OP_bfi: case OP_prmt: bits(m, in); break;
+        case OP_and:
+        case OP_or:
+        case OP_xor:
+        case OP_not:
+        case OP_shl:
+        case OP_shr:
+        case OP_bfe:
+        case OP_bfi:
+        case OP_prmt: bits(m, in); break;
         case OP_ld: load(m, in); break;
         case OP_st: store(m, in); break;
-        case OP_atom: case OP_red: atomic(m, in); break;
+        case OP_atom:
+        case OP_red: atomic(m, in); break;
         case OP_bra: next = (int)in->o[0].imm; break;
         case OP_ret:
             t->state = ENDED;
@@ -769,14 +998,19 @@ static void run_thread(machine *m)
             clock_join(m->named[t->barrier], m->clock[m->me / 32], m->c->n * AGENTS);
             clock_release(m, m->me / 32);
             break;
-        case OP_mbarrier: case OP_barrier: case OP_mapa: case OP_prefetch: case OP_fence:
+        case OP_mbarrier:
+        case OP_barrier:
+        case OP_mapa:
+        case OP_prefetch:
+        case OP_fence:
             if (async_op(m, in) == AGAIN) {
                 t->state = BLOCKED;
                 return;
             }
             break;
         case OP_cp:
-            if (!has(in, "bulk")) copy_async(m, in);
+            if (!has(in, "bulk"))
+                copy_async(m, in);
             else if (async_op(m, in) == AGAIN) {
                 t->state = BLOCKED;
                 return;
@@ -792,7 +1026,8 @@ static void run_thread(machine *m)
 /* Lets a warp go on as far as it can; true if anything happened. */
 static bool run_warp(machine *m, int first)
 {
-    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, meeting = 0, blocked = 0, pc = -1;
+    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, meeting = 0, blocked = 0,
+        pc = -1;
     bool any = false;
     for (int lane = 0; lane < n && !m->error; lane++) {
         m->me = first + lane;
@@ -817,14 +1052,20 @@ static bool run_warp(machine *m, int first)
     if (blocked) return any;
     if (meeting < n || !in) {
         m->me = first;
-        fault(m, CUEMU_LAUNCH_FAILURE, in, "only %llu of %llu lanes come to it", (uint64_t)meeting, (uint64_t)n);
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "only %llu of %llu lanes come to it", (uint64_t)meeting,
+              (uint64_t)n);
         return false;
     }
-    if (in->op == OP_shfl) shuffle(m, in, first, n);
-    else if (in->op == OP_vote) vote(m, in, first, n);
-    else if (in->op == OP_ldmatrix) load_matrix(m, in, first, n);
-    else if (in->op == OP_mma) multiply(m, in, first, n);
-    else if (in->op != OP_bar && async_meeting(m, in, first, n) == AGAIN) return any;
+    if (in->op == OP_shfl)
+        shuffle(m, in, first, n);
+    else if (in->op == OP_vote)
+        vote(m, in, first, n);
+    else if (in->op == OP_ldmatrix)
+        load_matrix(m, in, first, n);
+    else if (in->op == OP_mma)
+        multiply(m, in, first, n);
+    else if (in->op != OP_bar && async_meeting(m, in, first, n) == AGAIN)
+        return any;
     m->sync[first / 32]++;
     m->steps += n;
     for (int lane = 0; lane < n; lane++) {
@@ -845,7 +1086,8 @@ static bool open_barriers(machine *m)
         if (waits == 0 || waits + m->arrived[b] != asked) continue;
         uint32_t *all = m->named[b];
         for (int i = 0; i < m->n_threads; i += 32)
-            if (m->t[i].state == WAITS && m->t[i].barrier == b) clock_join(all, m->clock[i / 32], m->c->n * AGENTS);
+            if (m->t[i].state == WAITS && m->t[i].barrier == b)
+                clock_join(all, m->clock[i / 32], m->c->n * AGENTS);
         for (int i = 0; i < m->n_threads; i++) {
             if (m->t[i].state != WAITS || m->t[i].barrier != b) continue;
             if (i % 32 == 0) {
@@ -890,8 +1132,10 @@ static void stuck(machine *m)
     const ptx_inst *in = m->t[m->me].pc < m->e->n_insts ? &m->e->inst[m->t[m->me].pc] : NULL;
     if (waits && waits + gone == (uint64_t)m->n_threads && gone) {
         m->me = 0;
-        fault(m, CUEMU_LAUNCH_FAILURE, NULL, "%llu threads wait at a barrier that %llu have left", waits, gone);
-    } else fault(m, CUEMU_LAUNCH_FAILURE, in, "threads wait for each other", 0, 0);
+        fault(m, CUEMU_LAUNCH_FAILURE, NULL, "%llu threads wait at a barrier that %llu have left",
+              waits, gone);
+    } else
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "threads wait for each other", 0, 0);
 }
 static void run_cluster(cluster *c)
 {
@@ -930,7 +1174,8 @@ static void new_machine(machine *m, const ptx_entry *e, size_t shared_bytes)
     }
     m->regs = malloc((size_t)m->n_threads * (size_t)(e->n_regs + 1) * sizeof *m->regs);
     memset(m->regs, 0xcd, (size_t)m->n_threads * (size_t)(e->n_regs + 1) * sizeof *m->regs);
-    for (int i = 0; i < m->n_threads; i++) m->t[i].reg = m->regs + (size_t)i * (size_t)(e->n_regs + 1);
+    for (int i = 0; i < m->n_threads; i++)
+        m->t[i].reg = m->regs + (size_t)i * (size_t)(e->n_regs + 1);
 }
 static void free_machine(machine *m)
 {
@@ -968,7 +1213,8 @@ static void begin_block(machine *m, uint64_t b)
     m->n_bar = m->n_pending = 0;
     m->live = m->n_threads;
     if (!m->w) return;
-    int warps = (m->n_threads + 31) / 32, regs = m->e->max_regs ? m->e->max_regs : 65536 / (warps * 32) / 8 * 8;
+    int warps = (m->n_threads + 31) / 32,
+        regs = m->e->max_regs ? m->e->max_regs : 65536 / (warps * 32) / 8 * 8;
     for (int w = 0; w < warps; w++) {
         m->w[w].n = m->w[w].groups = 0;
         m->w[w].fenced = m->w[w].counted = false;
@@ -978,8 +1224,9 @@ static void begin_block(machine *m, uint64_t b)
     m->free_regs = 65536 - warps * 32 * regs;
 }
 
-int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[3], int n_cluster, const char *params, size_t dynamic_shared, int device,
-               char *detail, size_t cap, int64_t *n_instructions)
+int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[3], int n_cluster,
+               const char *params, size_t dynamic_shared, int device, char *detail, size_t cap,
+               int64_t *n_instructions)
 {
     static uint32_t launches;
     machine m[CLUSTER];

@@ -1,44 +1,71 @@
-/* tests/cuda_emulator/ptx_run.h: a block under way, shared by ptx_run.c (threads, warps, barriers, memory) and ptx_async.c (what sm_90a
- * does on the side: mbarriers, tensor copies, wgmma, clusters).
+/* tests/cuda_emulator/ptx_run.h: a block under way, shared by ptx_run.c (threads, warps, barriers,
+ * memory) and ptx_async.c (what sm_90a does on the side: mbarriers, tensor copies, wgmma,
+ * clusters).
  *
- * Order between threads is kept in vector clocks of agents: the warps of all blocks of a cluster, and for each mbarrier the copies that
- * report to it. A warp's clock goes up where it lets others know (barrier, arrival); what it learns joins its vector. */
+ * Order between threads is kept in vector clocks of agents: the warps of all blocks of a cluster,
+ * and for each mbarrier the copies that report to it. A warp's clock goes up where it lets others
+ * know (barrier, arrival); what it learns joins its vector. */
 #ifndef CUDA_EMULATOR_PTX_RUN_H
 #define CUDA_EMULATOR_PTX_RUN_H
 #include "ptx_ops.h"
 
 /* agents of a block: warps, then mbarriers */
-enum { AGENTS = 64, WARPS = 32, CLUSTER = 8, VECTOR = AGENTS * CLUSTER, MBARRIERS = 32, PENDING = 256 };
+enum {
+    AGENTS = 64,
+    WARPS = 32,
+    CLUSTER = 8,
+    VECTOR = AGENTS * CLUSTER,
+    MBARRIERS = 32,
+    PENDING = 256
+};
 /* WAITS: at a barrier; BLOCKED: for something that others do, asked again each round */
 enum { RUNS, MEETS, WAITS, BLOCKED, ENDED };
 typedef struct {
     int pc;
-    uint8_t state, barrier, cluster_phase;       /* number of the barrier it waits at */
-    uint16_t fences;                             /* fence.proxy.async so far */
-    uint32_t known;                              /* of its own warp's clock, by waits of this thread */
-    int threads, groups, bulk;                   /* threads asked for at the barrier; groups committed: of cp.async, of bulk stores */
+    uint8_t state, barrier, cluster_phase; /* number of the barrier it waits at */
+    uint16_t fences;                       /* fence.proxy.async so far */
+    uint32_t known;                        /* of its own warp's clock, by waits of this thread */
+    int threads, groups,
+        bulk; /* threads asked for at the barrier; groups committed: of cp.async, of bulk stores */
     uint64_t *reg;
 } thread;
 typedef struct {
-    uint32_t at;                                 /* offset in shared memory */
+    uint32_t at; /* offset in shared memory */
     bool live, fenced, phase;
     int count, pending, tx;
-    uint32_t copies;                             /* clock of its agent */
-    uint32_t now[VECTOR], done[VECTOR];          /* what the arrivals of this phase, of the last one know */
+    uint32_t copies;                    /* clock of its agent */
+    uint32_t now[VECTOR], done[VECTOR]; /* what the arrivals of this phase, of the last one know */
 } mbarrier;
 typedef struct machine machine;
 /* cp.async: done at its wait */
-typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } small_copy;
+typedef struct {
+    char *to;
+    const char *from;
+    uint64_t at;
+    int n, from_n, thread, group;
+} small_copy;
 /* shared memory that it reads */
-typedef struct { const ptx_inst *in; uint64_t a, b; bool add; int group; uint32_t low[2], high[2]; } pending_mma;
+typedef struct {
+    const ptx_inst *in;
+    uint64_t a, b;
+    bool add;
+    int group;
+    uint32_t low[2], high[2];
+} pending_mma;
 /* steps: of its group that it has come to; counted: this one */
-typedef struct { pending_mma q[PENDING]; int n, groups, regs; bool fenced, counted; int64_t steps; } warp_state;
+typedef struct {
+    pending_mma q[PENDING];
+    int n, groups, regs;
+    bool fenced, counted;
+    int64_t steps;
+} warp_state;
 typedef struct {
     const ptx_inst *in;
     char map[128];
     int32_t at[5];
     uint32_t shared, bar, bytes;
-    int rank, by, thread, group;                 /* blocks of the cluster: whose memory, who asked; of a store: its group or -1 */
+    int rank, by, thread,
+        group; /* blocks of the cluster: whose memory, who asked; of a store: its group or -1 */
     bool load;
 } pending_copy;
 typedef struct {
@@ -62,7 +89,8 @@ struct machine {
     uint32_t (*clock)[VECTOR], (*named)[VECTOR]; /* of each warp; of each barrier */
     uint64_t *regs;
     warp_state *w;
-    int arrived[16], free_regs, live;            /* by bar.arrive; registers of the block that no warp holds; threads that have not ended */
+    int arrived[16], free_regs, live; /* by bar.arrive; registers of the block that no warp holds;
+                                         threads that have not ended */
     mbarrier *bar;
     small_copy *pending;
     int n_bar, n_pending, cap_pending;
@@ -80,14 +108,17 @@ void set(machine *, const ptx_operand *, uint64_t);
 uint64_t address_of(machine *, const ptx_operand *);
 float half_value(uint16_t), bf16_value(uint16_t);
 enum { ATOMIC = 1, ASYNC = 2, TENSOR = 4, MBARRIER = 8, ARRIVING = 16 };
-                                                 /* by an atomic; read by the async proxy; written by it; of an mbarrier; by cp.async, not waited for yet */
-/* n bytes for the thread m->me, checked and noted; shared addresses may be those of another block of the cluster. */
-char *reach(machine *, const ptx_inst *, int space, uint64_t address, int n, bool writes, int flags);
+/* by an atomic; read by the async proxy; written by it; of an mbarrier; by cp.async, not waited for
+ * yet */
+/* n bytes for the thread m->me, checked and noted; shared addresses may be those of another block
+ * of the cluster. */
+char *reach(machine *, const ptx_inst *, int space, uint64_t address, int n, bool writes,
+            int flags);
 /* What happens in the name of a copy: shared memory, noted as written by the agent. */
 void note_copied(machine *, uint32_t shared, int n, int agent, uint32_t clock);
 /* ---- ptx_async.c ----------------------------------------------------------------------------- */
 enum { DONE, AGAIN };
-int async_op(machine *, const ptx_inst *);       /* one thread's; AGAIN: it blocks */
+int async_op(machine *, const ptx_inst *); /* one thread's; AGAIN: it blocks */
 int async_meeting(machine *, const ptx_inst *, int first, int n);
 bool async_meets(const ptx_inst *);
 bool async_decode(ptx_inst *);

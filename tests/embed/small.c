@@ -1,5 +1,5 @@
-/* The program for small targets: no output, all memory from one buffer, a compiled function checked against numbers by hand.
- * Its exit status says which check failed. */
+/* The program for small targets: no output, all memory from one buffer, a compiled function checked
+ * against numbers by hand. Its exit status says which check failed. */
 /* Nothing is taken from anywhere else. */
 #define DYNC_MALLOC(n) ((void)(n), (void *)0)
 #define DYNC_REALLOC(p, n) ((void)(p), (void)(n), (void *)0)
@@ -17,8 +17,7 @@ static _Alignas(64) unsigned char memory[SMALL_MEMORY];
 static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
 {
     dync_tensor *x = dync_div(a, dync_add(dync_abs(a), 1));
-    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0)))
-        b = dync_mul(b, -1);
+    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0))) b = dync_mul(b, -1);
     return dync_mul(x, b);
 }
 
@@ -34,8 +33,8 @@ int main(void)
     a = dync_from(av, dync_shape(4));
     b = dync_from(bv, dync_shape(4));
     fast = dync_compile(toy, .args = "a, b");
-    for (int i = 0; i < 20; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 20; i++) DYNC_SCOPE
+        {
             dync_tensor *y = dync_call(fast, a, b);
             for (int k = 0; k < 4; k++)
                 if (!near_to(dync_item(dync_select(y, 0, k)), (double)want[k])) return 2;

@@ -1,4 +1,5 @@
-/* A private copy of dync, compiled twice with different names for its two entries: COPY_fails, COPY_works. */
+/* A private copy of dync, compiled twice with different names for its two entries: COPY_fails,
+ * COPY_works. */
 #define DYNC_STATIC
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
@@ -6,7 +7,12 @@
 int ENTRY(fails)(void);
 int ENTRY(works)(void);
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
 
 /* Leaves an error pending in this copy. */
 int ENTRY(fails)(void)

@@ -1,5 +1,6 @@
-/* Allocation failure at every allocation of calls of compiled functions: branches, breaks, frames, training, writes, export. The call that
- * meets it returns nothing and says DYNC_ERR_MEMORY, or succeeds; the next call of the same function is right; nothing leaks. */
+/* Allocation failure at every allocation of calls of compiled functions: branches, breaks, frames,
+ * training, writes, export. The call that meets it returns nothing and says DYNC_ERR_MEMORY, or
+ * succeeds; the next call of the same function is right; nothing leaks. */
 #include "dync.in.h"
 #include "base/base.h"
 #include "test.h"
@@ -27,7 +28,11 @@ static dync_tensor *inner_broken(dync_tensor *x)
     dync_graph_break("inside");
     return dync_cos(y);
 }
-static dync_tensor *frames(dync_tensor *x) { return dync_add(dync_frame(inner_broken, dync_tanh(x)), dync_frame(dync_disable(dync_fn1(branches)), x)); }
+static dync_tensor *frames(dync_tensor *x)
+{
+    return dync_add(dync_frame(inner_broken, dync_tanh(x)),
+                    dync_frame(dync_disable(dync_fn1(branches)), x));
+}
 static dync_tensor *writes(dync_tensor *x)
 {
     dync_tensor *y = dync_mul(x, 1);
@@ -36,7 +41,10 @@ static dync_tensor *writes(dync_tensor *x)
     return dync_transpose(dync_unsqueeze(y, 0), 0, 1);
 }
 static dync_tensor *global;
-static dync_tensor *with_global(dync_tensor *x) { return dync_add(dync_mul(x, global), dync_rand(dync_shape(3))); }
+static dync_tensor *with_global(dync_tensor *x)
+{
+    return dync_add(dync_mul(x, global), dync_rand(dync_shape(3)));
+}
 static dync_tensor *matrices(dync_tensor *x)
 {
     dync_tensor *m = dync_matmul(dync_unsqueeze(x, 1), dync_unsqueeze(x, 0));
@@ -62,7 +70,8 @@ static bool training;
 /* One call and, for training, its backward; the result, and the gradient in *grad. */
 static dync_tensor *once(dync_compiled *f, float sign, dync_tensor **grad)
 {
-    dync_tensor *x = dync_from(((float[]){sign, 0.5f, sign * 2}), dync_shape(3), .requires_grad = training);
+    dync_tensor *x =
+        dync_from(((float[]){sign, 0.5f, sign * 2}), dync_shape(3), .requires_grad = training);
     dync_manual_seed(3);
     dync_tensor *y = f ? dync_call(f, x) : tested(x);
     if (training && y) dync_backward(dync_sum(y, DYNC_ALL, false));
@@ -70,13 +79,20 @@ static dync_tensor *once(dync_compiled *f, float sign, dync_tensor **grad)
     return y;
 }
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
 
 static bool right_again(dync_compiled *f, float sign)
 {
-    dync_tensor *got_grad, *want_grad, *got = once(f, sign, &got_grad), *want = once(NULL, sign, &want_grad);
+    dync_tensor *got_grad, *want_grad, *got = once(f, sign, &got_grad),
+                                       *want = once(NULL, sign, &want_grad);
     bool ok = got && want && dync_error() == DYNC_OK && dync_allclose(got, want, 1e-4, 1e-5);
-    if (ok && training) ok = got_grad && want_grad && dync_allclose(got_grad, want_grad, 1e-4, 1e-5);
+    if (ok && training)
+        ok = got_grad && want_grad && dync_allclose(got_grad, want_grad, 1e-4, 1e-5);
     return ok;
 }
 
@@ -93,31 +109,37 @@ static void each_failure(unary fn, const char *name, bool train)
         count = dync_cell_new("count", DYNC_V(0));
         dync_compiled *f = dync_compile(fn, .backend = name, .dynamic = dynamic);
         dync__mem_fail_at(n);
-        DYNC_SCOPE { once(f, 1, &grad); }                     /* first, and again: cached */
+        DYNC_SCOPE { once(f, 1, &grad); } /* first, and again: cached */
         DYNC_SCOPE { once(f, 1, &grad); }
-        DYNC_SCOPE { once(f, -1, &grad); }                    /* another way through it */
+        DYNC_SCOPE { once(f, -1, &grad); } /* another way through it */
         left = dync__tls.fail_at == 0;
         dync__mem_fail_at(0);
         dync_status status = dync_error();
         bool ok = EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY);
-        if (!ok) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        if (!ok)
+            printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status,
+                   dync_error_message());
         dync_clear_error();
         for (int i = 0; i < 4 && ok; i++) {
             DYNC_SCOPE { ok = right_again(f, i & 1 ? -1 : 1); }
-            if (!EXPECT(ok)) printf("    allocation %lld: call %d afterwards is wrong: %s\n", (long long)n, i, dync_error_message());
+            if (!EXPECT(ok))
+                printf("    allocation %lld: call %d afterwards is wrong: %s\n", (long long)n, i,
+                       dync_error_message());
         }
         dync_compiled_free(f);
         dync_cell_free(count);
         dync_shutdown();
         dync_clear_error();
-        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        if (!EXPECT(!dync__mem_in_use()))
+            printf("    allocation %lld left %lld bytes\n", (long long)n,
+                   (long long)dync__mem_read_stats().live_bytes);
         if (!left) EXPECT_EQ_INT(status, DYNC_OK);
     }
 }
-#define SURVIVES(fn)                                                        \
-    TEST(fn##_eager) { each_failure(fn, "eager", false); }                  \
-    TEST(fn##_inductor) { each_failure(fn, "inductor", false); }            \
-    TEST(fn##_aot_eager_training) { each_failure(fn, "aot_eager", true); }  \
+#define SURVIVES(fn)                                                       \
+    TEST(fn##_eager) { each_failure(fn, "eager", false); }                 \
+    TEST(fn##_inductor) { each_failure(fn, "inductor", false); }           \
+    TEST(fn##_aot_eager_training) { each_failure(fn, "aot_eager", true); } \
     TEST(fn##_inductor_training) { each_failure(fn, "inductor", true); }
 SURVIVES(branches)
 SURVIVES(breaks)
@@ -165,19 +187,29 @@ TEST(others)
         left = dync__tls.fail_at == 0;
         dync__mem_fail_at(0);
         dync_status status = dync_error();
-        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY)) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY))
+            printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status,
+                   dync_error_message());
         dync_shutdown();
         dync_clear_error();
-        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        if (!EXPECT(!dync__mem_in_use()))
+            printf("    allocation %lld left %lld bytes\n", (long long)n,
+                   (long long)dync__mem_read_stats().live_bytes);
     }
 }
 
-/* A whole training step, hooks and gradients included: every failure is a clean error and leaves nothing behind. */
+/* A whole training step, hooks and gradients included: every failure is a clean error and leaves
+ * nothing behind. */
 static dync_tensor *weight;
-static dync_tensor *triple(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 3); }
+static dync_tensor *triple(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 3);
+}
 static dync_tensor *whole_step(dync_tensor *x)
 {
-    dync_tensor *h = dync_mul(x, weight), *loss = dync_mean(dync_mul(dync_sigmoid(h), h), DYNC_ALL, false);
+    dync_tensor *h = dync_mul(x, weight),
+                *loss = dync_mean(dync_mul(dync_sigmoid(h), h), DYNC_ALL, false);
     int id = dync_register_hook(weight, triple, NULL);
     dync_backward(loss);
     dync_remove_hook(weight, id);
@@ -191,7 +223,9 @@ static dync_tensor *effects(dync_tensor *x)
     dync_register_hook(y, triple, NULL);
     dync_set_grad(weight, dync_ones(dync_shape(3)));
     dync_tensor *z = dync_frame(dync_allow_in_graph(dync_fn1(plain_sin)), y);
-    return dync_add(z, dync_frame_values(dync_assume_constant_result(dync_fn1(plain_sin)), "plain_sin", 1, &(dync_value){DYNC_KIND_TENSOR, 0, {.t = x}}));
+    return dync_add(z,
+                    dync_frame_values(dync_assume_constant_result(dync_fn1(plain_sin)), "plain_sin",
+                                      1, &(dync_value){DYNC_KIND_TENSOR, 0, {.t = x}}));
 }
 static void step_failures(unary fn, const char *name, bool fullgraph)
 {
@@ -202,19 +236,25 @@ static void step_failures(unary fn, const char *name, bool fullgraph)
         dync_requires_grad_(weight, true);
         dync_compiled *f = dync_compile(fn, .backend = name, .fullgraph = fullgraph);
         dync__mem_fail_at(n);
-        for (int i = 0; i < 3; i++)
-            DYNC_SCOPE { dync_call(f, dync_full(dync_shape(3), i)); }
+        for (int i = 0; i < 3; i++) DYNC_SCOPE
+            {
+                dync_call(f, dync_full(dync_shape(3), i));
+            }
         left = dync__tls.fail_at == 0;
         dync__mem_fail_at(0);
         dync_status status = dync_error();
-        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY)) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY))
+            printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status,
+                   dync_error_message());
         dync_clear_error();
         DYNC_SCOPE { EXPECT(dync_call(f, dync_full(dync_shape(3), 1)) != NULL); }
         dync_compiled_free(f);
         dync_release(weight);
         dync_shutdown();
         dync_clear_error();
-        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        if (!EXPECT(!dync__mem_in_use()))
+            printf("    allocation %lld left %lld bytes\n", (long long)n,
+                   (long long)dync__mem_read_stats().live_bytes);
         if (!left) EXPECT_EQ_INT(status, DYNC_OK);
     }
 }

@@ -1,22 +1,39 @@
-/* Compiled autograd, make_graph and operators of the user's when memory runs out: each allocation fails once; the call says so, the next one
- * works, and nothing is left at the end. */
+/* Compiled autograd, make_graph and operators of the user's when memory runs out: each allocation
+ * fails once; the call says so, the next one works, and nothing is left at the end. */
 #include "dync.in.h"
 #include "base/base.h"
 #include "test.h"
 
-static dync_tensor *square_hook(dync_tensor *g, void *user) { (void)user; return dync_mul(g, g); }
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static dync_tensor *square_hook(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, g);
+}
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
-static dync_value twice_impl(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_v_tensor(dync_mul(a[0].as.t, 2.0)); }
-static dync_value twice_meta(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_v_tensor(dync_clone(a[0].as.t)); }
+static dync_value twice_impl(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_mul(a[0].as.t, 2.0));
+}
+static dync_value twice_meta(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_clone(a[0].as.t));
+}
 static dync_tensor *with_operator(dync_tensor *x)
 {
-    return dync_add(dync_as_tensor(dync_op_call_values("fault::twice", 1, (dync_value[]){DYNC_V(x)})), 1.0);
+    return dync_add(
+        dync_as_tensor(dync_op_call_values("fault::twice", 1, (dync_value[]){DYNC_V(x)})), 1.0);
 }
 
 static bool backward_case(void)
 {
-    dync_tensor *x = dync_ones(dync_shape(3, 2), .requires_grad = true), *w = dync_ones(dync_shape(2, 2), .requires_grad = true);
+    dync_tensor *x = dync_ones(dync_shape(3, 2), .requires_grad = true),
+                *w = dync_ones(dync_shape(2, 2), .requires_grad = true);
     if (!x || !w || dync_register_hook(x, square_hook, NULL) < 0) return false;
     dync_tensor *y = dync_sum(dync_relu(dync_mm(x, w)), DYNC_ALL, false);
     dync_status status = DYNC_ERR_MEMORY;
@@ -67,12 +84,14 @@ static void every_allocation(bool (*one)(void), int most)
 TEST(backward) { every_allocation(backward_case, 4000); }
 TEST(graphs)
 {
-    EXPECT_OK(dync_op_register("fault::twice", "(Tensor x) -> Tensor", twice_impl, twice_meta, NULL));
+    EXPECT_OK(
+        dync_op_register("fault::twice", "(Tensor x) -> Tensor", twice_impl, twice_meta, NULL));
     every_allocation(graph_case, 2000);
 }
 TEST(operators)
 {
-    EXPECT_OK(dync_op_register("fault::twice", "(Tensor x) -> Tensor", twice_impl, twice_meta, NULL));
+    EXPECT_OK(
+        dync_op_register("fault::twice", "(Tensor x) -> Tensor", twice_impl, twice_meta, NULL));
     every_allocation(compiled_case, 4000);
 }
 TEST_MAIN

@@ -1,5 +1,6 @@
-/* Allocation failure at every allocation of the samples: the first, the second, … until none is left. Each run must end in success or in
- * DYNC_ERR_MEMORY, give everything back, and leave a library in which the next run works. */
+/* Allocation failure at every allocation of the samples: the first, the second, … until none is
+ * left. Each run must end in success or in DYNC_ERR_MEMORY, give everything back, and leave a
+ * library in which the next run works. */
 #include "dync.in.h"
 #include "base/base.h"
 #include "test.h"
@@ -7,8 +8,7 @@
 static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
 {
     dync_tensor *x = dync_div(a, dync_add(dync_abs(a), 1));
-    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0)))
-        b = dync_mul(b, -1);
+    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0))) b = dync_mul(b, -1);
     return dync_mul(x, b);
 }
 
@@ -19,8 +19,10 @@ static void run_hello(void)
     dync_compiled *fast = dync_compile(toy, .args = "a, b");
     dync_explain_output e;
     dync_str(dync_call(fast, a, b));
-    for (int i = 0; i < 2; i++)
-        DYNC_SCOPE { dync_call(fast, a, b); }
+    for (int i = 0; i < 2; i++) DYNC_SCOPE
+        {
+            dync_call(fast, a, b);
+        }
     e = dync_explain(toy, a, b);
     dync_explain_str(&e);
     dync_compiled_free(fast);
@@ -29,15 +31,17 @@ static void run_hello(void)
 /* samples/train.c, two steps */
 static void run_train(void)
 {
-    dync_module *net = dync_sequential(dync_nn_linear(4, 4, true), dync_nn_relu(), dync_nn_linear(4, 4, true), dync_nn_sigmoid());
+    dync_module *net = dync_sequential(dync_nn_linear(4, 4, true), dync_nn_relu(),
+                                       dync_nn_linear(4, 4, true), dync_nn_sigmoid());
     dync_tensor *w, *x, *y;
     dync_module_compile(net, .backend = "inductor");
     w = dync_module_param(net, "0.weight");
     x = dync_randn(dync_shape(3, 4));
     y = dync_rand(dync_shape(3, 4));
-    for (int step = 0; step < 2; step++)
-        DYNC_SCOPE {
-            dync_tensor *loss = dync_mean(dync_pow(dync_sub(dync_forward_call(net, x), y), 2), DYNC_ALL, false);
+    for (int step = 0; step < 2; step++) DYNC_SCOPE
+        {
+            dync_tensor *loss =
+                dync_mean(dync_pow(dync_sub(dync_forward_call(net, x), y), 2), DYNC_ALL, false);
             dync_backward(loss);
             DYNC_NO_GRAD { dync_add_(w, dync_mul(dync_grad(w), -0.1)); }
             dync_set_grad(w, NULL);
@@ -50,16 +54,23 @@ static void run_train(void)
 /* samples/backend.c */
 static dync_value toy_example(const dync_value *args, int nargs, void *user)
 {
-    dync_tensor *a = dync_as_tensor(args[0]), *b = dync_as_tensor(dync_at(args[1], 0)), *c = dync_as_tensor(dync_at(args[1], 1));
+    dync_tensor *a = dync_as_tensor(args[0]), *b = dync_as_tensor(dync_at(args[1], 0)),
+                *c = dync_as_tensor(dync_at(args[1], 1));
     (void)nargs;
     (void)user;
     return DYNC_V(dync_sub(dync_div(a, args[2]), dync_div(b, c)));
 }
-static dync_value run_graph(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-static dync_status print_and_run(dync_graph *graph, const dync_value *example_inputs, int n, const char *options, dync_callable *out,
-                                 void *user)
+static dync_value run_graph(void *state, const dync_value *args, int nargs)
 {
-    (void)example_inputs; (void)n; (void)options; (void)user;
+    return dync_graph_run(state, args, nargs);
+}
+static dync_status print_and_run(dync_graph *graph, const dync_value *example_inputs, int n,
+                                 const char *options, dync_callable *out, void *user)
+{
+    (void)example_inputs;
+    (void)n;
+    (void)options;
+    (void)user;
     dync_graph_str(graph);
     *out = (dync_callable){.run = run_graph, .state = graph};
     return DYNC_OK;
@@ -89,13 +100,15 @@ static void run_export(void)
 /* Convolution, batch norm, an optimizer's step by hand, state to a file and back. */
 static void run_cnn(void)
 {
-    dync_module *net = dync_sequential(dync_nn_conv2d(1, 2, 3, 1, 1, true), dync_nn_batch_norm2d(2), dync_nn_relu());
+    dync_module *net = dync_sequential(dync_nn_conv2d(1, 2, 3, 1, 1, true), dync_nn_batch_norm2d(2),
+                                       dync_nn_relu());
     dync_tensor *x = dync_randn(dync_shape(2, 1, 5, 5)), *params[8];
-    for (int step = 0; step < 2; step++)
-        DYNC_SCOPE {
+    for (int step = 0; step < 2; step++) DYNC_SCOPE
+        {
             int n = dync_module_parameters(net, params, 8);
             dync_backward(dync_mean(dync_forward_call(net, x), DYNC_ALL, false));
-            DYNC_NO_GRAD {
+            DYNC_NO_GRAD
+            {
                 for (int i = 0; i < n && i < 8; i++) {
                     dync_sub_(params[i], dync_mul(dync_grad(params[i]), 0.1));
                     dync_set_grad(params[i], NULL);
@@ -131,7 +144,11 @@ static void run_graph_text(void)
 }
 
 /* The tape: hooks, double backward, an operator of one's own. */
-static dync_tensor *double_it(dync_tensor *grad, void *user) { (void)user; return dync_mul(grad, 2); }
+static dync_tensor *double_it(dync_tensor *grad, void *user)
+{
+    (void)user;
+    return dync_mul(grad, 2);
+}
 static dync_value square_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
 {
     dync_tensor *x = dync_as_tensor(args[0]);
@@ -150,7 +167,9 @@ static void run_tape(void)
     dync_tensor *w = dync_parameter(dync_randn(dync_shape(3))), *loss, *g;
     dync_register_hook(w, double_it, NULL);
     loss = dync_sum(dync_as_tensor(dync_apply(&square, dync_exp(w))), DYNC_ALL, false);
-    g = dync_as_tensor(dync_at(dync_gradients(DYNC_V(loss), DYNC_V(w), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    g = dync_as_tensor(dync_at(dync_gradients(DYNC_V(loss), DYNC_V(w), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true}),
+                               0));
     dync_backward(dync_sum(g, DYNC_ALL, false));
     dync_str(dync_grad(w));
 }
@@ -172,16 +191,24 @@ static void run_guards(void)
     dync_cell_free(count);
 }
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
 
 /* What every run must have left behind; n names it in the report. */
 static bool check_end(dync_status status, int64_t n)
 {
     bool ok = EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY);
-    if (!ok) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+    if (!ok)
+        printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status,
+               dync_error_message());
     dync_clear_error();
     if (!EXPECT(!dync__mem_in_use())) {
-        printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        printf("    allocation %lld left %lld bytes\n", (long long)n,
+               (long long)dync__mem_read_stats().live_bytes);
         ok = false;
     }
     return ok;
@@ -194,7 +221,7 @@ static void fail_each(void (*run)(void))
         dync_on_error(quiet, NULL);
         dync__mem_fail_at(n);
         run();
-        left = dync__tls.fail_at == 0;              /* it came to the nth allocation */
+        left = dync__tls.fail_at == 0; /* it came to the nth allocation */
         dync__mem_fail_at(0);
         dync_status status = dync_error();
         dync_shutdown();

@@ -1,4 +1,5 @@
-/* tests/fuzz/fuzz.c: a fuzzer of one target (-DFUZZ_TARGET="graph") for libFuzzer; with -DFUZZ_PLAIN a driver that runs the files named. */
+/* tests/fuzz/fuzz.c: a fuzzer of one target (-DFUZZ_TARGET="graph") for libFuzzer; with
+ * -DFUZZ_PLAIN a driver that runs the files named. */
 #include "targets.h"
 
 static int fuzz_number(void)

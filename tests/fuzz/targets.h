@@ -1,7 +1,9 @@
-/* tests/fuzz/targets.h: what the fuzzers feed: one function per reader, each over any bytes. None may crash, leak, read or write outside
- * of its memory, or run for long; what it gives is not judged here.
+/* tests/fuzz/targets.h: what the fuzzers feed: one function per reader, each over any bytes. None
+ * may crash, leak, read or write outside of its memory, or run for long; what it gives is not
+ * judged here.
  *
- * Included by fuzz.c (libFuzzer, or a plain driver) and by tests/unit/test_fuzz.c, which runs the corpora. */
+ * Included by fuzz.c (libFuzzer, or a plain driver) and by tests/unit/test_fuzz.c, which runs the
+ * corpora. */
 #ifndef DYNC_TESTS_FUZZ_TARGETS_H
 #define DYNC_TESTS_FUZZ_TARGETS_H
 #include "dync.in.h"
@@ -37,14 +39,17 @@ static dync_tensor *fuzz_tensor(const dync__info *info, unsigned how)
 {
     int64_t numel;
     dync__layout lay = info->lay, dense;
-    if (info->device != DYNC_CPU || dync__numel(lay.ndim, lay.shape, &numel) != DYNC_OK || numel > 1 << 16) return NULL;
+    if (info->device != DYNC_CPU || dync__numel(lay.ndim, lay.shape, &numel) != DYNC_OK ||
+        numel > 1 << 16)
+        return NULL;
     if (dync__layout_contiguous(&dense, lay.ndim, lay.shape) != DYNC_OK) return NULL;
     if (how == 0 || dync__layout_span(&lay) > 1 << 16) lay = dense;
     dync__tensor *t = dync__tensor_empty(info->dtype, DYNC_CPU, &lay);
     if (!t) return NULL;
     int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes);
     for (int64_t i = 0; i < items; i++)
-        dync__store_f64((char *)t->storage->data + i * dync__dtype_info(t->dtype)->bytes, t->dtype, (double)((i * 7 + how) % 5) - (info->dtype == DYNC_U8 ? 0 : 1));
+        dync__store_f64((char *)t->storage->data + i * dync__dtype_info(t->dtype)->bytes, t->dtype,
+                        (double)((i * 7 + how) % 5) - (info->dtype == DYNC_U8 ? 0 : 1));
     return dync__give(t);
 }
 
@@ -52,7 +57,9 @@ static dync_tensor *fuzz_tensor(const dync__info *info, unsigned how)
 static void fuzz_compile(const char *text, size_t n)
 {
     char command[256];
-    snprintf(command, sizeof command, "%s -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c - 2>&1", getenv("FUZZ_CC"));
+    snprintf(command, sizeof command,
+             "%s -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c - 2>&1",
+             getenv("FUZZ_CC"));
     FILE *f = popen(command, "w");
     if (!f) return;
     fwrite(text, 1, n, f);
@@ -82,7 +89,8 @@ static void fuzz_run_program(dync__program *p)
         dync_clear_error();
         dync_scope_end(&scope);
     }
-    if (dync__program_csource(p, &c) == DYNC_OK && getenv("FUZZ_CC")) fuzz_compile(dync__str_get(&c), c.n);
+    if (dync__program_csource(p, &c) == DYNC_OK && getenv("FUZZ_CC"))
+        fuzz_compile(dync__str_get(&c), c.n);
     dync__str_free(&c);
 }
 
@@ -96,7 +104,8 @@ static dync__program *fuzz_read(const char *bytes, size_t n)
     if (dync__program_write(p, &again) == DYNC_OK) {
         dync__program *q = dync__program_read(again.at, again.n);
         if (!q && dync_error() != DYNC_ERR_MEMORY) {
-            fprintf(stderr, "a program that was read is refused when written again: %s\n", dync_error_message());
+            fprintf(stderr, "a program that was read is refused when written again: %s\n",
+                    dync_error_message());
             abort();
         }
         dync__program_free(q);
@@ -160,12 +169,28 @@ static void fuzz_graph(const uint8_t *data, size_t n)
 /* ---- operators ------------------------------------------------------------------------------- */
 
 enum { FUZZ_VALUES = 24, FUZZ_ELEMENTS = 1 << 14 };
-typedef struct fuzz_bytes { const uint8_t *p, *end; } fuzz_bytes;
-static unsigned fuzz_take(fuzz_bytes *b, unsigned below) { return b->p < b->end ? *b->p++ % below : 0; }
+typedef struct fuzz_bytes {
+    const uint8_t *p, *end;
+} fuzz_bytes;
+static unsigned fuzz_take(fuzz_bytes *b, unsigned below)
+{
+    return b->p < b->end ? *b->p++ % below : 0;
+}
 
 static int64_t fuzz_int(fuzz_bytes *b)
 {
-    static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, (int64_t)1 << 32, (int64_t)1 << 40, -((int64_t)1 << 40), 1000, -7, INT64_MAX - 1, 255, 65536};
+    static const int64_t odd[] = {INT64_MAX,
+                                  INT64_MIN,
+                                  INT32_MAX,
+                                  INT32_MIN,
+                                  (int64_t)1 << 32,
+                                  (int64_t)1 << 40,
+                                  -((int64_t)1 << 40),
+                                  1000,
+                                  -7,
+                                  INT64_MAX - 1,
+                                  255,
+                                  65536};
     unsigned k = fuzz_take(b, 32);
     return k < 20 ? (int64_t)k / 2 - 2 : odd[k - 20];
 }
@@ -206,13 +231,13 @@ static void fuzz_input(fuzz_ops *f)
     if (rank > 5) rank = rank == 6 ? 2 : 8;
     for (unsigned d = 0; d < rank; d++) shape[d] = rank == 8 ? 1 + (d & 1) : fuzz_size(&f->b);
     if (dync__layout_contiguous(&info.lay, (int)rank, shape) != DYNC_OK) return;
-    if (how == 1 && rank >= 2) {                        /* transposed */
+    if (how == 1 && rank >= 2) { /* transposed */
         info.lay.stride[rank - 1] = shape[rank - 2];
         info.lay.stride[rank - 2] = 1;
         for (unsigned d = 0; d + 2 < rank; d++) info.lay.stride[d] *= 1;
     }
     if (how == 2 && rank) info.lay.stride[fuzz_take(&f->b, rank)] = 0;
-    if (how == 3 && rank)                               /* every other one */
+    if (how == 3 && rank) /* every other one */
         for (unsigned d = 0; d < rank; d++) info.lay.stride[d] *= 2;
     dync_tensor *h = fuzz_tensor(&info, how != 0);
     dync__tensor *t = h ? dync__open(h) : NULL;
@@ -223,12 +248,16 @@ static void fuzz_input(fuzz_ops *f)
 }
 
 /* One argument: opened for the call, and as it stands in the graph. */
-static dync__arg fuzz_arg(fuzz_ops *f, dync__param_type type, dync__arg *items, int64_t *dims, dync__arg *in_graph, dync__arg *graph_items)
+static dync__arg fuzz_arg(fuzz_ops *f, dync__param_type type, dync__arg *items, int64_t *dims,
+                          dync__arg *in_graph, dync__arg *graph_items)
 {
     unsigned how = fuzz_take(&f->b, 16);
     int v = f->n ? (int)fuzz_take(&f->b, (unsigned)f->n) : 0;
     dync__arg a = dync__arg_none();
-    bool tensor = type == DYNC__PARAM_TENSOR || ((type == DYNC__PARAM_VALUE || type == DYNC__PARAM_TENSOR_OPT || type == DYNC__PARAM_VALUE_OPT) && how < 10);
+    bool tensor = type == DYNC__PARAM_TENSOR ||
+                  ((type == DYNC__PARAM_VALUE || type == DYNC__PARAM_TENSOR_OPT ||
+                    type == DYNC__PARAM_VALUE_OPT) &&
+                   how < 10);
     if (tensor && f->n) {
         *in_graph = dync__arg_node(f->node[v]);
         return dync__arg_t(f->value[v]);
@@ -236,7 +265,9 @@ static dync__arg fuzz_arg(fuzz_ops *f, dync__param_type type, dync__arg *items, 
     switch (type) {
     case DYNC__PARAM_VALUE:
     case DYNC__PARAM_VALUE_OPT:
-        a = how & 1 ? dync__arg_i(fuzz_int(&f->b)) : how & 2 ? dync__arg_f((double)fuzz_int(&f->b) / 4) : dync__arg_b(how & 4);
+        a = how & 1   ? dync__arg_i(fuzz_int(&f->b))
+            : how & 2 ? dync__arg_f((double)fuzz_int(&f->b) / 4)
+                      : dync__arg_b(how & 4);
         break;
     case DYNC__PARAM_INT: a = dync__arg_i(fuzz_int(&f->b)); break;
     case DYNC__PARAM_FLOAT: a = dync__arg_f((double)fuzz_int(&f->b) / 8); break;
@@ -244,13 +275,15 @@ static dync__arg fuzz_arg(fuzz_ops *f, dync__param_type type, dync__arg *items, 
     case DYNC__PARAM_DTYPE: a = dync__arg_dtype((int)fuzz_take(&f->b, 10)); break;
     case DYNC__PARAM_DEVICE: a = dync__arg_device(how < 15 ? DYNC_CPU : DYNC_META); break;
     case DYNC__PARAM_STR: {
-        static const char *const texts[] = {"ij,jk->ik", "ii->i", "i,i->", "bij,bjk", "mean", "", "->", "i...j", "ijk->kji", "zz,z->zzz"};
+        static const char *const texts[] = {"ij,jk->ik", "ii->i", "i,i->", "bij,bjk",  "mean",
+                                            "",          "->",    "i...j", "ijk->kji", "zz,z->zzz"};
         a = dync__arg_s(texts[fuzz_take(&f->b, 10)]);
         break;
     }
     case DYNC__PARAM_DIMS:
         a = dync__arg_dims((int)fuzz_take(&f->b, 5), dims);
-        for (int i = 0; i < a.n; i++) dims[i] = how < 12 ? (int64_t)fuzz_take(&f->b, 6) - (how & 1) : fuzz_int(&f->b);
+        for (int i = 0; i < a.n; i++)
+            dims[i] = how < 12 ? (int64_t)fuzz_take(&f->b, 6) - (how & 1) : fuzz_int(&f->b);
         break;
     case DYNC__PARAM_TENSORS:
         a.kind = DYNC__A_LIST;
@@ -277,7 +310,8 @@ static bool fuzz_is_small(const dync__opcall *call, dync__info *info)
     if (call->row->flags & DYNC__OP_DATA_SHAPE) return true;
     if (dync__op_infer(call, info) != DYNC_OK) return false;
     for (int i = 0; i < call->row->nout; i++)
-        if (dync__numel(info[i].lay.ndim, info[i].lay.shape, &n) != DYNC_OK || n > FUZZ_ELEMENTS) return false;
+        if (dync__numel(info[i].lay.ndim, info[i].lay.shape, &n) != DYNC_OK || n > FUZZ_ELEMENTS)
+            return false;
     return true;
 }
 
@@ -295,7 +329,8 @@ static void fuzz_show(const dync__opcall *call)
         } else if (a->kind == DYNC__A_DIMS) {
             dync__shape_text(&s, a->n, a->as.dims);
         } else {
-            dync__str_addf(&s, "kind %d %g", a->kind, dync__arg_is_number(a) ? dync__arg_number(a) : 0.0);
+            dync__str_addf(&s, "kind %d %g", a->kind,
+                           dync__arg_is_number(a) ? dync__arg_number(a) : 0.0);
         }
     }
     fprintf(stderr, "%s(%s)\n", call->row->name, dync__str_get(&s));
@@ -324,13 +359,20 @@ static void fuzz_call(fuzz_ops *f)
         return;
     }
     dync_clear_error();
-    f->all_public = f->all_public && !(row->flags & DYNC__OP_DATA_SHAPE) && (!(row->flags & DYNC__OP_PRIVATE) || (row->flags & DYNC__OP_FILE));
-    dync__node *node = f->all_public ? dync__graph_call(f->g, op, nargs, graph_args, row->nout, info, NULL) : f->n ? f->node[0] : NULL;
+    f->all_public = f->all_public && !(row->flags & DYNC__OP_DATA_SHAPE) &&
+                    (!(row->flags & DYNC__OP_PRIVATE) || (row->flags & DYNC__OP_FILE));
+    dync__node *node = f->all_public
+                           ? dync__graph_call(f->g, op, nargs, graph_args, row->nout, info, NULL)
+                       : f->n ? f->node[0]
+                              : NULL;
     for (int i = 0; i < row->nout; i++)
-        fuzz_value(f, out[i], row->nout == 1 || !f->all_public ? node : dync__graph_getitem(f->g, node, i), -1);
+        fuzz_value(f, out[i],
+                   row->nout == 1 || !f->all_public ? node : dync__graph_getitem(f->g, node, i),
+                   -1);
 }
 
-/* Bytes tell tensors and calls of operators on them, private ones too. What a file may hold goes through one. */
+/* Bytes tell tensors and calls of operators on them, private ones too. What a file may hold goes
+ * through one. */
 static void fuzz_ops_run(const uint8_t *data, size_t n)
 {
     fuzz_ops f = {.b = {data, data + n}, .g = dync__graph_new(NULL), .all_public = true};
@@ -344,7 +386,8 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
         dync__arg list[FUZZ_VALUES], result = {.kind = DYNC__A_LIST, .n = f.n};
         for (int i = 0; i < f.n; i++) list[i] = dync__arg_node(f.node[i]);
         result.as.list = list;
-        if (dync__graph_output(f.g, &result)) p = dync__program_from_leaves(f.g, "ops", f.g->n_inputs, NULL);
+        if (dync__graph_output(f.g, &result))
+            p = dync__program_from_leaves(f.g, "ops", f.g->n_inputs, NULL);
         if (p && dync__program_write(p, &file) == DYNC_OK) {
             /* a file for its text: inputs of the target graph */
             const char *dump = getenv("FUZZ_DUMP");
@@ -382,7 +425,8 @@ static void fuzz_safetensors(const uint8_t *data, size_t n)
     dync__st_file f = {0};
     char *bytes = fuzz_text(data, n);
     if (bytes && dync__st_parse(&f, bytes, n) == DYNC_OK)
-        for (int i = 0; i < f.n; i++) (void)dync__hash_bytes(f.tensor[i].data, f.tensor[i].bytes, 0);
+        for (int i = 0; i < f.n; i++)
+            (void)dync__hash_bytes(f.tensor[i].data, f.tensor[i].bytes, 0);
     dync__st_close(&f);
     free(bytes);
 }
@@ -391,14 +435,19 @@ static void fuzz_module(const uint8_t *data, size_t n)
 {
     dync__st_file f = {0};
     char *bytes = fuzz_text(data, n);
-    dync_module *m = dync__module_give(bytes && dync__st_parse(&f, bytes, n) == DYNC_OK ? dync__module_from(&f) : NULL);
+    dync_module *m = dync__module_give(
+        bytes && dync__st_parse(&f, bytes, n) == DYNC_OK ? dync__module_from(&f) : NULL);
     dync__st_close(&f);
     dync_clear_error();
     if (m) {
         dync_scope scope = dync_scope_begin();
         static const int64_t sizes[3][4] = {{1, 4}, {2, 3, 8, 8}, {2, 4, 4}};
         for (int i = 0; i < 3; i++) {
-            (void)dync_forward_call(m, dync_ones(((dync_dims){i == 0 ? 2 : i == 1 ? 4 : 3, {sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3]}})));
+            (void)dync_forward_call(
+                m, dync_ones(((dync_dims){i == 0   ? 2
+                                          : i == 1 ? 4
+                                                   : 3,
+                                          {sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3]}})));
             dync_clear_error();
         }
         dync_scope_end(&scope);
@@ -429,9 +478,18 @@ static void fuzz_kernel(const uint8_t *data, size_t n)
     free(text);
 }
 
-static const struct { const char *name; void (*run)(const uint8_t *, size_t); } fuzz_targets[] = {
-    {"program", fuzz_program}, {"graph", fuzz_graph},   {"ops", fuzz_ops_run}, {"npy", fuzz_npy},
-    {"safetensors", fuzz_safetensors}, {"module", fuzz_module}, {"json", fuzz_json}, {"kernel", fuzz_kernel},
+static const struct {
+    const char *name;
+    void (*run)(const uint8_t *, size_t);
+} fuzz_targets[] = {
+    {"program", fuzz_program},
+    {"graph", fuzz_graph},
+    {"ops", fuzz_ops_run},
+    {"npy", fuzz_npy},
+    {"safetensors", fuzz_safetensors},
+    {"module", fuzz_module},
+    {"json", fuzz_json},
+    {"kernel", fuzz_kernel},
 };
 
 static inline void fuzz_begin(void)

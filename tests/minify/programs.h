@@ -1,5 +1,6 @@
-/* tests/minify/programs.h: programs compiled and run by the tests of the minifier, each test in a folder of its own under the build folder.
- * They link the dync.o that the test itself was linked with; CC, CFLAGS and LDFLAGS are those that make was given. */
+/* tests/minify/programs.h: programs compiled and run by the tests of the minifier, each test in a
+ * folder of its own under the build folder. They link the dync.o that the test itself was linked
+ * with; CC, CFLAGS and LDFLAGS are those that make was given. */
 #ifndef DYNC_TESTS_MINIFY_PROGRAMS_H
 #define DYNC_TESTS_MINIFY_PROGRAMS_H
 #include "dync.h"
@@ -76,8 +77,12 @@ TEST__UNUSED static int program_shell(const char *command)
 TEST__UNUSED static bool program_compile(const char *sources, const char *program)
 {
     char command[5000];
-    snprintf(command, sizeof command, "B='%s'; %s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s " PROGRAM_OBJECTS " %s -lm -pthread -o '%s'",
-             program_build, program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources, program_env("LDFLAGS", ""), program);
+    snprintf(
+        command, sizeof command,
+        "B='%s'; %s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s " PROGRAM_OBJECTS
+        " %s -lm -pthread -o '%s'",
+        program_build, program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources,
+        program_env("LDFLAGS", ""), program);
     int status = program_shell(command);
     if (status != 0) printf("%s\n%s\n", command, program_out);
     return EXPECT(status == 0);
@@ -90,8 +95,9 @@ TEST__UNUSED static bool program_compile_path(const char *path, const char *prog
     return program_compile(quoted, program);
 }
 
-/* The path that ends in minifier_launcher.c, out of what a program said: re.search(r"(\S+)minifier_launcher.py"), but for
- * the folder of the repository, whose name may have spaces. */
+/* The path that ends in minifier_launcher.c, out of what a program said:
+ * re.search(r"(\S+)minifier_launcher.py"), but for the folder of the repository, whose name may
+ * have spaces. */
 TEST__UNUSED static bool program_launcher(char *out, size_t cap)
 {
     const char *end = strstr(program_out, "minifier_launcher.c"), *start = end;
@@ -110,7 +116,8 @@ TEST__UNUSED static const char *program_module_text(const char *path)
 {
     static char file[1 << 18], text[1 << 16];
     size_t n = 0;
-    const char *at = strstr(program_read(path, file, sizeof file), "class Repro"), *end = at ? strstr(at, "*/") : NULL;
+    const char *at = strstr(program_read(path, file, sizeof file), "class Repro"),
+               *end = at ? strstr(at, "*/") : NULL;
     for (; at && at < end && n + 1 < sizeof text; at++)
         if (*at != '\n' || (n && text[n - 1] != '\n')) text[n++] = *at;
     while (n && (text[n - 1] == '\n' || text[n - 1] == ' ')) n--;

@@ -1,4 +1,5 @@
-/* The minifier inside one process: dync_minify on any graph and predicate, accuracy, crashes and hangs, what a repro keeps of its inputs. */
+/* The minifier inside one process: dync_minify on any graph and predicate, accuracy, crashes and
+ * hangs, what a repro keeps of its inputs. */
 #include "programs.h"
 #include <time.h>
 
@@ -13,7 +14,8 @@ static int count_op(dync_graph *g, const char *target)
 {
     int n = 0;
     for (int i = 0; i < dync_graph_len(g); i++)
-        n += strncmp(dync_node_op(dync_graph_node(g, i)), "call_", 5) == 0 && strcmp(dync_node_target(dync_graph_node(g, i)), target) == 0;
+        n += strncmp(dync_node_op(dync_graph_node(g, i)), "call_", 5) == 0 &&
+             strcmp(dync_node_target(dync_graph_node(g, i)), target) == 0;
     return n;
 }
 
@@ -67,7 +69,8 @@ TEST(any_graph_any_predicate)
     dync_tensor *in = dync_as_tensor(dync_at(m.inputs, 0));
     EXPECT(dync_allclose(in, dync_mul(dync_cos(dync_sin(dync_add(x, y))), y), 0, 0));
     dync_value args[1] = {DYNC_V(in)};
-    EXPECT(dync_allclose(dync_as_tensor(dync_at(dync_graph_run(m.graph, args, 1), 0)), dync_relu(in), 0, 0));
+    EXPECT(dync_allclose(dync_as_tensor(dync_at(dync_graph_run(m.graph, args, 1), 0)),
+                         dync_relu(in), 0, 0));
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
@@ -91,7 +94,7 @@ TEST(a_predicate_that_errs)
     EXPECT_HAS_STR(dync_error_message(), "matmul");
     dync_clear_error();
     dync_minified m = dync_minify(g, dync_tuple(x, y), fails_with_an_error, NULL);
-    REQUIRE(m.graph != NULL);                                       /* true with an error is true */
+    REQUIRE(m.graph != NULL); /* true with an error is true */
     EXPECT_EQ_INT(dync_graph_len(m.graph), 3);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
@@ -100,11 +103,13 @@ TEST(misuse_of_dync_minify)
 {
     dync_tensor *x = dync_randn(dync_shape(4, 5)), *y = dync_randn(dync_shape(4, 5));
     dync_graph *g = dync_make_graph(with_relu, x, y);
-    EXPECT(dync_minify(NULL, DYNC_NONE, has_relu, NULL).graph == NULL && dync_error() == DYNC_ERR_VALUE);
+    EXPECT(dync_minify(NULL, DYNC_NONE, has_relu, NULL).graph == NULL &&
+           dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
     EXPECT(dync_minify(g, DYNC_V(x), NULL, NULL).graph == NULL && dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
-    EXPECT(dync_minify(g, DYNC_V(x), has_relu, NULL).graph == NULL && dync_error() == DYNC_ERR_VALUE);
+    EXPECT(dync_minify(g, DYNC_V(x), has_relu, NULL).graph == NULL &&
+           dync_error() == DYNC_ERR_VALUE);
     EXPECT_HAS_STR(dync_error_message(), "2 inputs, got 1");
     dync_clear_error();
     EXPECT(!dync_fails(NULL, NULL, 0, NULL) && dync_error() == DYNC_ERR_VALUE);
@@ -160,13 +165,18 @@ TEST(the_result_is_minimal)
 
 static dync_tensor *thousand(dync_tensor *x)
 {
-    for (int i = 0; i < 1000; i++) x = i == 617 ? dync_relu(x) : i % 3 ? dync_sin(x) : dync_mul(x, 1.01);
+    for (int i = 0; i < 1000; i++)
+        x = i == 617 ? dync_relu(x) : i % 3 ? dync_sin(x) : dync_mul(x, 1.01);
     return x;
 }
-static bool by_backend(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync_fails(g, inputs, n, backend); }
+static bool by_backend(dync_graph *g, const dync_value *inputs, int n, void *backend)
+{
+    return dync_fails(g, inputs, n, backend);
+}
 TEST(a_thousand_nodes_in_ten_seconds)
 {
-    static char backend[] = "relu_compile_error_TESTING_ONLY", inductor[] = "relu_accuracy_error_TESTING_ONLY";
+    static char backend[] = "relu_compile_error_TESTING_ONLY",
+                inductor[] = "relu_accuracy_error_TESTING_ONLY";
     dync_tensor *x = dync_randn(dync_shape(20, 20));
     dync_graph *g = dync_make_graph(thousand, x);
     EXPECT(dync_graph_len(g) > 1000);
@@ -186,13 +196,16 @@ TEST(a_thousand_nodes_in_ten_seconds)
 static dync_value mixed(const dync_value *args, int nargs, void *user)
 {
     (void)nargs, (void)user;
-    dync_tensor *x = dync_as_tensor(args[0]), *c = dync_constant(((float[]){1, 2, 3, 4}), dync_shape(4));
+    dync_tensor *x = dync_as_tensor(args[0]),
+                *c = dync_constant(((float[]){1, 2, 3, 4}), dync_shape(4));
     dync_value halves = dync_split(dync_add(x, c), 2, 1), sorted = dync_sort(x, 1, false);
-    dync_tensor *a = dync_as_tensor(dync_at(halves, 0)), *b = dync_clone(dync_as_tensor(dync_at(halves, 1)));
+    dync_tensor *a = dync_as_tensor(dync_at(halves, 0)),
+                *b = dync_clone(dync_as_tensor(dync_at(halves, 1)));
     dync_add_(dync_select(b, 0, 1), 1);
     dync_tensor *r = dync_mul(dync_rand(dync_shape(6, 2)), a);
-    return dync_tuple(dync_relu(dync_add(a, b)), dync_mul(b, 2), dync_sub(r, r), dync_cat(dync_tuple(a, b), 1),
-                      dync_add(dync_as_tensor(dync_at(sorted, 0)), dync_as_tensor(dync_at(sorted, 1))));
+    return dync_tuple(
+        dync_relu(dync_add(a, b)), dync_mul(b, 2), dync_sub(r, r), dync_cat(dync_tuple(a, b), 1),
+        dync_add(dync_as_tensor(dync_at(sorted, 0)), dync_as_tensor(dync_at(sorted, 1))));
 }
 static bool has_cat(dync_graph *g, const dync_value *inputs, int n, void *user)
 {
@@ -227,7 +240,8 @@ static dync_value run_off(void *state, const dync_value *args, int nargs)
 {
     return DYNC_V(dync_add(dync_as_tensor(dync_graph_run(state, args, nargs)), off_by));
 }
-static dync_status compile_off(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status compile_off(dync_graph *g, const dync_value *ex, int n, const char *options,
+                               dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options, (void)user;
     memset(out, 0, sizeof *out);
@@ -240,13 +254,15 @@ static bool differs(dync_tensor *x, double by)
 {
     dync_value in[1] = {DYNC_V(x)};
     static bool known;
-    if (!known) EXPECT_OK(dync_register_backend(&(dync_backend){.name = off_name, .compile = compile_off}));
+    if (!known)
+        EXPECT_OK(dync_register_backend(&(dync_backend){.name = off_name, .compile = compile_off}));
     known = true;
     off_by = by;
     return dync_fails_accuracy(dync_make_graph(far_apart, x), in, 1, off_name);
 }
 
-/* Results near 7.5 + sin(x): allclose allows 1e-3 + 1e-3 * 8; what is more is judged by RMSE <= m * 1e-7 + 1e-4. */
+/* Results near 7.5 + sin(x): allclose allows 1e-3 + 1e-3 * 8; what is more is judged by RMSE <= m *
+ * 1e-7 + 1e-4. */
 TEST(accuracy_is_neither_looser_nor_stricter)
 {
     dync_config_set("repro_isolate", "0");
@@ -259,7 +275,7 @@ TEST(accuracy_is_neither_looser_nor_stricter)
     EXPECT(!differs(x, 0.7));
     EXPECT_OK(dync_config_set("repro_tolerance", "1e-3"));
     EXPECT_OK(dync_config_set("repro_cosine", "1"));
-    EXPECT(!differs(x, 0.5));                                        /* parallel: the cosine is 1 */
+    EXPECT(!differs(x, 0.5)); /* parallel: the cosine is 1 */
     EXPECT_OK(dync_config_set("repro_cosine", "0"));
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
@@ -273,7 +289,8 @@ static dync_value run_f64(void *state, const dync_value *args, int nargs)
     /* rounds elsewhere than eager does */
     return dync_tuple(dync_sub(dync_add(dync_add(x, 0.03), 1e6), 1e6));
 }
-static dync_status compile_f64(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status compile_f64(dync_graph *g, const dync_value *ex, int n, const char *options,
+                               dync_callable *out, void *user)
 {
     (void)g, (void)ex, (void)n, (void)options, (void)user;
     memset(out, 0, sizeof *out);
@@ -303,7 +320,8 @@ static dync_value run_wrong_grad(void *state, const dync_value *args, int nargs)
     /* 4 x, whose gradient comes out as 3 */
     return dync_tuple(dync_add(dync_mul(x, 3), dync_detach(x)));
 }
-static dync_status compile_wrong_grad(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status compile_wrong_grad(dync_graph *g, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
 {
     (void)g, (void)ex, (void)n, (void)options, (void)user;
     memset(out, 0, sizeof *out);
@@ -315,7 +333,8 @@ TEST(gradients_are_compared)
 {
     static char name[] = "wrong_grad";
     EXPECT_OK(dync_register_backend(&(dync_backend){.name = name, .compile = compile_wrong_grad}));
-    dync_tensor *x = dync_randn(dync_shape(5), .requires_grad = true), *plain = dync_randn(dync_shape(5));
+    dync_tensor *x = dync_randn(dync_shape(5), .requires_grad = true),
+                *plain = dync_randn(dync_shape(5));
     dync_value in[1] = {DYNC_V(x)};
     dync_graph *g = dync_make_graph(four_times, x);
     EXPECT(dync_fails_accuracy(g, in, 1, name));
@@ -331,7 +350,8 @@ TEST(gradients_are_compared)
 TEST(inductor_is_accurate)
 {
     static char name[] = "inductor";
-    dync_tensor *x = dync_randn(dync_shape(4, 5), .requires_grad = true), *y = dync_randn(dync_shape(4, 5));
+    dync_tensor *x = dync_randn(dync_shape(4, 5), .requires_grad = true),
+                *y = dync_randn(dync_shape(4, 5));
     dync_value in[2] = {DYNC_V(x), DYNC_V(y)};
     dync_graph *g = dync_make_graph(with_relu, x, y);
     EXPECT(!dync_fails_accuracy(g, in, 2, name));
@@ -354,7 +374,8 @@ static dync_value run_hang(void *state, const dync_value *args, int nargs)
     for (volatile int i = 0; count_op(state, "relu"); i = i + 1) continue;
     return dync_graph_run(state, args, nargs);
 }
-static dync_status compile_crash(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status compile_crash(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                 dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options;
     memset(out, 0, sizeof *out);
@@ -367,7 +388,8 @@ TEST(a_crash_is_shrunk)
     static char name[] = "crashes";
     EXPECT_OK(dync_register_backend(&(dync_backend){.name = name, .compile = compile_crash}));
     dync_tensor *x = dync_randn(dync_shape(4, 5)), *y = dync_randn(dync_shape(4, 5));
-    dync_minified m = dync_minify(dync_make_graph(with_relu, x, y), dync_tuple(x, y), dync_fails, name);
+    dync_minified m =
+        dync_minify(dync_make_graph(with_relu, x, y), dync_tuple(x, y), dync_fails, name);
     REQUIRE(m.graph != NULL);
     EXPECT_EQ_INT(dync_graph_len(m.graph), 3);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
@@ -375,10 +397,12 @@ TEST(a_crash_is_shrunk)
 TEST(a_hang_is_shrunk)
 {
     static char name[] = "hangs";
-    EXPECT_OK(dync_register_backend(&(dync_backend){.name = name, .compile = compile_crash, .user = name}));
+    EXPECT_OK(dync_register_backend(
+        &(dync_backend){.name = name, .compile = compile_crash, .user = name}));
     EXPECT_OK(dync_config_set("repro_timeout", "0.05"));
     dync_tensor *x = dync_randn(dync_shape(4, 5)), *y = dync_randn(dync_shape(4, 5));
-    dync_minified m = dync_minify(dync_make_graph(with_relu, x, y), dync_tuple(x, y), dync_fails, name);
+    dync_minified m =
+        dync_minify(dync_make_graph(with_relu, x, y), dync_tuple(x, y), dync_fails, name);
     REQUIRE(m.graph != NULL);
     EXPECT_EQ_INT(dync_graph_len(m.graph), 3);
 }
@@ -392,7 +416,8 @@ static void crash_reaches_the_caller(const char *test, void *hang, const char *w
     snprintf(path, sizeof path, "%s/debug", program_dir);
     EXPECT_OK(dync_config_set("debug_dir", path));
     EXPECT_OK(dync_config_set("repro_timeout", "0.2"));
-    dync_compiled *f = dync_compile(relu_of_sin, .args = "x", .backend_object = &b, .repro_after = "dynamo");
+    dync_compiled *f =
+        dync_compile(relu_of_sin, .args = "x", .backend_object = &b, .repro_after = "dynamo");
     EXPECT(dync_call(f, dync_randn(dync_shape(3))) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_BACKEND);
     snprintf(said, sizeof said, "%s", dync_error_message());
@@ -401,34 +426,43 @@ static void crash_reaches_the_caller(const char *test, void *hang, const char *w
     EXPECT_HAS_STR(said, "Minifier script written to ");
     snprintf(program_out, sizeof program_out, "%s", said);
     REQUIRE(program_launcher(path, sizeof path));
-    EXPECT_HAS_STR(program_read(path, said, sizeof said), "register the backend here: dync_register_backend(&fatal)");
+    EXPECT_HAS_STR(program_read(path, said, sizeof said),
+                   "register the backend here: dync_register_backend(&fatal)");
     dync_clear_error();
     dync_compiled_free(f);
 }
-TEST(a_crash_in_compiled_code_becomes_an_error)          /* a sanitizer ends the process in its own way */
+TEST(a_crash_in_compiled_code_becomes_an_error) /* a sanitizer ends the process in its own way */
 {
     crash_reaches_the_caller("crash", NULL, "compiled code ");
     EXPECT(strstr(program_out, "killed by signal") || strstr(program_out, "ended the process"));
 }
-TEST(a_hang_in_compiled_code_becomes_an_error) { crash_reaches_the_caller("hang", off_name, "did not end within 0.2 s"); }
+TEST(a_hang_in_compiled_code_becomes_an_error)
+{
+    crash_reaches_the_caller("hang", off_name, "did not end within 0.2 s");
+}
 
 /* ---- failing the same way -------------------------------------------------------------------- */
 /* Relu raises one error, everything smaller another: the shrunk graph must raise the first. */
-static dync_status compile_two_errors(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status compile_two_errors(dync_graph *g, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)options, (void)user;
     memset(out, 0, sizeof *out);
     dync_on_error(NULL, NULL);
     if (count_op(g, "relu") && count_op(g, "sin"))
-        return dync_add(dync_zeros(dync_shape(2, 3)), dync_zeros(dync_shape(4, 5))) ? DYNC_OK : DYNC_ERR_SHAPE;
+        return dync_add(dync_zeros(dync_shape(2, 3)), dync_zeros(dync_shape(4, 5)))
+                   ? DYNC_OK
+                   : DYNC_ERR_SHAPE;
     return dync_repro_save(NULL, DYNC_NONE, NULL, false, NULL);
 }
 TEST(the_shrunk_graph_fails_the_same_way)
 {
     program_begin("same_way");
-    EXPECT_OK(dync_register_backend(&(dync_backend){.name = "two_errors", .compile = compile_two_errors}));
+    EXPECT_OK(dync_register_backend(
+        &(dync_backend){.name = "two_errors", .compile = compile_two_errors}));
     EXPECT(chdir(program_dir) == 0);
-    dync_compiled *f = dync_compile(thousand, .args = "x", .backend = "dynamo_minifier_backend", .options = "compiler_name=two_errors");
+    dync_compiled *f = dync_compile(thousand, .args = "x", .backend = "dynamo_minifier_backend",
+                                    .options = "compiler_name=two_errors");
     /* the minifier backend itself gives eager code */
     EXPECT(dync_call(f, dync_randn(dync_shape(2))) != NULL);
     EXPECT_HAS_STR(program_read("repro.c", program_out, sizeof program_out), "dync_sin");

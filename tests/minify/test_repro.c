@@ -1,4 +1,5 @@
-/* What the minifier writes: levels and settings, after AOT, what a repro keeps of its inputs, and what goes wrong with files. */
+/* What the minifier writes: levels and settings, after AOT, what a repro keeps of its inputs, and
+ * what goes wrong with files. */
 #include "programs.h"
 
 static dync_tensor *relu_of_sin(dync_tensor *x) { return dync_cos(dync_relu(dync_sin(x))); }
@@ -33,14 +34,19 @@ static bool there(const char *pattern)
 TEST(off_by_default)
 {
     begin("off");
-    EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY", (dync_compile_options){.name = NULL}), DYNC_ERR_BACKEND);
-    EXPECT_EQ_STR(dync_error_message(), "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");
+    EXPECT_STATUS(
+        call_once("relu_compile_error_TESTING_ONLY", (dync_compile_options){.name = NULL}),
+        DYNC_ERR_BACKEND);
+    EXPECT_EQ_STR(dync_error_message(),
+                  "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");
     EXPECT(!there("debug"));
 }
 TEST(level_1_dumps_the_graph)
 {
     begin("level1");
-    EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo", .repro_level = 1}), DYNC_ERR_BACKEND);
+    EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY",
+                            (dync_compile_options){.repro_after = "dynamo", .repro_level = 1}),
+                  DYNC_ERR_BACKEND);
     EXPECT(there("checkpoints/minified_5_nodes.c") && there("repro.c"));
     EXPECT(!there("debug/*/minifier/minifier_launcher.c"));
     if (!program_compile("repro.c", "repro")) return;
@@ -54,9 +60,13 @@ TEST(level_2_writes_a_launcher_on_failure)
     EXPECT_STATUS(call_once("inductor", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);
     EXPECT(!there("debug"));
     /* wrong, not failing */
-    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_OK);
+    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY",
+                            (dync_compile_options){.repro_after = "dynamo"}),
+                  DYNC_OK);
     EXPECT(!there("debug"));
-    EXPECT_STATUS(call_once("relu_runtime_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_ERR_BACKEND);
+    EXPECT_STATUS(call_once("relu_runtime_error_TESTING_ONLY",
+                            (dync_compile_options){.repro_after = "dynamo"}),
+                  DYNC_ERR_BACKEND);
     EXPECT_HAS_STR(dync_error_message(), "raised:\nAssertionError: ReluRuntimeError");
     EXPECT(there("debug/run_*-pid_*/minifier/minifier_launcher.c"));
     EXPECT(there("-d debug/run_*-pid_*/minifier/checkpoints"));
@@ -64,33 +74,45 @@ TEST(level_2_writes_a_launcher_on_failure)
 TEST(level_3_always_writes_a_launcher)
 {
     begin("level3");
-    EXPECT_STATUS(call_once("inductor", (dync_compile_options){.repro_after = "dynamo", .repro_level = 3}), DYNC_OK);
+    EXPECT_STATUS(
+        call_once("inductor", (dync_compile_options){.repro_after = "dynamo", .repro_level = 3}),
+        DYNC_OK);
     EXPECT(there("debug/run_*-pid_*/minifier/minifier_launcher.c"));
 }
 TEST(level_4_judges_accuracy)
 {
     begin("level4");
-    EXPECT_STATUS(call_once("inductor", (dync_compile_options){.repro_after = "dynamo", .repro_level = 4}), DYNC_OK);
+    EXPECT_STATUS(
+        call_once("inductor", (dync_compile_options){.repro_after = "dynamo", .repro_level = 4}),
+        DYNC_OK);
     EXPECT(!there("debug"));
-    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo", .repro_level = 4}), DYNC_ERR_BACKEND);
-    EXPECT_HAS_STR(dync_error_message(), "backend='relu_accuracy_error_TESTING_ONLY' raised:\nAccuracyError: Bad accuracy detected.\n");
+    EXPECT_STATUS(call_once("relu_accuracy_error_TESTING_ONLY",
+                            (dync_compile_options){.repro_after = "dynamo", .repro_level = 4}),
+                  DYNC_ERR_BACKEND);
+    EXPECT_HAS_STR(
+        dync_error_message(),
+        "backend='relu_accuracy_error_TESTING_ONLY' raised:\nAccuracyError: Bad accuracy detected.\n");
     EXPECT(there("debug/run_*-pid_*/minifier/minifier_launcher.c"));
 }
 TEST(settings_from_the_environment)
 {
     begin("environment");
-    program_write("user.c", "#include \"dync.h\"\n"
-                            "static dync_tensor *f(dync_tensor *x) { return dync_relu(x); }\n"
-                            "int main(void)\n{\n"
-                            "    dync_compiled *c = dync_compile(f, .backend = \"relu_accuracy_error_TESTING_ONLY\");\n"
-                            "    return dync_call(c, dync_randn(dync_shape(3))) == NULL;\n}\n");
+    program_write(
+        "user.c",
+        "#include \"dync.h\"\n"
+        "static dync_tensor *f(dync_tensor *x) { return dync_relu(x); }\n"
+        "int main(void)\n{\n"
+        "    dync_compiled *c = dync_compile(f, .backend = \"relu_accuracy_error_TESTING_ONLY\");\n"
+        "    return dync_call(c, dync_randn(dync_shape(3))) == NULL;\n}\n");
     if (!program_compile("user.c", "user")) return;
     EXPECT_EQ_INT(program_shell("./user"), 0);
     EXPECT_EQ_INT(program_shell("DYNC_REPRO_AFTER=dynamo ./user"), 0);
-    EXPECT_EQ_INT(program_shell("DYNC_REPRO_AFTER=dynamo DYNC_REPRO_LEVEL=4 DYNC_DEBUG_DIR=here ./user"), 1);
+    EXPECT_EQ_INT(
+        program_shell("DYNC_REPRO_AFTER=dynamo DYNC_REPRO_LEVEL=4 DYNC_DEBUG_DIR=here ./user"), 1);
     EXPECT_HAS_STR(program_out, "AccuracyError: Bad accuracy detected.");
     EXPECT(there("here/run_*-pid_*/minifier/minifier_launcher.c"));
-    EXPECT_EQ_INT(program_shell("TORCHDYNAMO_REPRO_AFTER=dynamo TORCHDYNAMO_REPRO_LEVEL=4 ./user"), 1);
+    EXPECT_EQ_INT(program_shell("TORCHDYNAMO_REPRO_AFTER=dynamo TORCHDYNAMO_REPRO_LEVEL=4 ./user"),
+                  1);
     EXPECT(there("torch_compile_debug/run_*-pid_*/minifier/minifier_launcher.c"));
     EXPECT_EQ_INT(program_shell("DYNC_REPRO_AFTER=nonsense ./user"), 0);
     EXPECT_HAS_STR(program_out, "DYNC_REPRO_AFTER: expected none, dynamo or aot, got 'nonsense'");
@@ -98,7 +120,8 @@ TEST(settings_from_the_environment)
 TEST(settings_that_are_wrong)
 {
     EXPECT_STATUS(dync_config_set("repro_after", "sometimes"), DYNC_ERR_VALUE);
-    EXPECT_HAS_STR(dync_error_message(), "repro_after: expected none, dynamo or aot, got 'sometimes'");
+    EXPECT_HAS_STR(dync_error_message(),
+                   "repro_after: expected none, dynamo or aot, got 'sometimes'");
     dync_clear_error();
     EXPECT_STATUS(dync_config_set("repro_level", "5"), DYNC_ERR_VALUE);
     dync_clear_error();
@@ -106,7 +129,8 @@ TEST(settings_that_are_wrong)
     dync_clear_error();
     EXPECT_STATUS(dync_config_set("repro_isolate", "maybe"), DYNC_ERR_VALUE);
     dync_clear_error();
-    EXPECT(dync_compile(relu_of_sin, .repro_after = "never") == NULL && dync_error() == DYNC_ERR_VALUE);
+    EXPECT(dync_compile(relu_of_sin, .repro_after = "never") == NULL &&
+           dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
     EXPECT(dync_compile(relu_of_sin, .repro_level = 9) == NULL && dync_error() == DYNC_ERR_VALUE);
     dync_clear_error();
@@ -140,18 +164,20 @@ TEST(after_aot_the_backward_graph_is_shrunk)
 {
     begin("aot");
     program_write("backend.c", aot_source);
-    program_write("user.c", "#include \"dync.h\"\n"
-                            "void setup(void);\n"
-                            "static dync_tensor *f(dync_tensor *x) { return dync_tanh(dync_sin(dync_exp(x))); }\n"
-                            "int main(void)\n{\n"
-                            "    setup();\n"
-                            "    dync_config_set(\"repro_after\", \"aot\");\n"
-                            "    dync_compiled *c = dync_compile(f, .args = \"x\", .backend = \"aot_no_cosine\");\n"
-                            "    dync_tensor *y = dync_call(c, dync_randn(dync_shape(3), .requires_grad = true));\n"
-                            "    dync_status before = dync_error();\n"
-                            "    dync_backward(dync_sum(y, DYNC_ALL, false));\n"
-                            "    dync_compiled_free(c);\n"
-                            "    return before == DYNC_OK && dync_error() == DYNC_ERR_VALUE ? 3 : 1;\n}\n");
+    program_write(
+        "user.c",
+        "#include \"dync.h\"\n"
+        "void setup(void);\n"
+        "static dync_tensor *f(dync_tensor *x) { return dync_tanh(dync_sin(dync_exp(x))); }\n"
+        "int main(void)\n{\n"
+        "    setup();\n"
+        "    dync_config_set(\"repro_after\", \"aot\");\n"
+        "    dync_compiled *c = dync_compile(f, .args = \"x\", .backend = \"aot_no_cosine\");\n"
+        "    dync_tensor *y = dync_call(c, dync_randn(dync_shape(3), .requires_grad = true));\n"
+        "    dync_status before = dync_error();\n"
+        "    dync_backward(dync_sum(y, DYNC_ALL, false));\n"
+        "    dync_compiled_free(c);\n"
+        "    return before == DYNC_OK && dync_error() == DYNC_ERR_VALUE ? 3 : 1;\n}\n");
     if (!program_compile("user.c backend.c", "user")) return;
     /* the compiler's own error reaches the caller of backward */
     EXPECT_EQ_INT(program_shell("./user"), 3);
@@ -159,22 +185,30 @@ TEST(after_aot_the_backward_graph_is_shrunk)
     EXPECT_HAS_STR(program_out, "Minifier script written to");
     char launcher[1200], command[3000];
     REQUIRE(program_launcher(launcher, sizeof launcher));
-    snprintf(command, sizeof command, "sed 's|.. register the backend here.*|extern void setup(void); setup();|' '%s' >launcher.c", launcher);
+    snprintf(
+        command, sizeof command,
+        "sed 's|.. register the backend here.*|extern void setup(void); setup();|' '%s' >launcher.c",
+        launcher);
     EXPECT_EQ_INT(program_shell(command), 0);
     if (!program_compile("launcher.c backend.c", "launcher")) return;
     EXPECT_EQ_INT(program_shell("./launcher"), 0);
-    EXPECT_EQ_INT(program_shell("sed -i 's|.. register the backend here.*|extern void setup(void); setup();|' repro.c"), 0);
+    EXPECT_EQ_INT(
+        program_shell(
+            "sed -i 's|.. register the backend here.*|extern void setup(void); setup();|' repro.c"),
+        0);
     if (!program_compile("repro.c backend.c", "repro")) return;
     EXPECT_EQ_INT(program_shell("./repro"), 1);
     EXPECT_HAS_STR(program_out, "the graph is NULL");
-    EXPECT_EQ_INT(program_shell("grep -c 'DYNC_LET(' repro.c; grep 'DYNC_LET(.*dync_cos(' repro.c"), 0);
+    EXPECT_EQ_INT(program_shell("grep -c 'DYNC_LET(' repro.c; grep 'DYNC_LET(.*dync_cos(' repro.c"),
+                  0);
     EXPECT_EQ_INT(program_out[0], '1');
 }
 TEST(after_aot_accuracy_of_inductor)
 {
     begin("aot_accuracy");
     dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true);
-    dync_compiled *f = dync_compile(relu_of_sin, .args = "x", .repro_after = "aot", .repro_level = 4);
+    dync_compiled *f =
+        dync_compile(relu_of_sin, .args = "x", .repro_after = "aot", .repro_level = 4);
     for (int i = 0; i < 2; i++) {
         dync_tensor *y = dync_call(f, x);
         EXPECT(dync_allclose(y, relu_of_sin(x), 1e-5, 1e-6));
@@ -205,7 +239,8 @@ static const char probe_source[] =
     "    static const dync_backend b = {.name = \"probe\", .compile = compile};\n"
     "    dync_register_backend(&b);\n}\n";
 
-/* Every dtype, a transposed input, one with a step and an offset, two on one memory, a non-leaf, an expanded one, one of 0 dimensions. */
+/* Every dtype, a transposed input, one with a step and an offset, two on one memory, a non-leaf, an
+ * expanded one, one of 0 dimensions. */
 static const char inputs_source[] =
     "#include \"dync.h\"\n#include <math.h>\n"
     "static dync_value f(const dync_value *a, int n, void *user)\n{\n"
@@ -248,7 +283,8 @@ TEST(inputs_come_back_as_they_were)
     EXPECT_EQ_INT(program_shell("ls storages | wc -l"), 0);
     /* the two of 400 elements; the others stand in the program */
     EXPECT_EQ_STR(program_out, "2\n");
-    EXPECT_EQ_INT(program_shell("grep -c dync_repro_storage repro.c; grep -c dync_repro_tensor repro.c"), 0);
+    EXPECT_EQ_INT(
+        program_shell("grep -c dync_repro_storage repro.c; grep -c dync_repro_tensor repro.c"), 0);
     /* memory that two inputs share is written once */
     EXPECT_EQ_STR(program_out, "18\n19\n");
 }
@@ -257,7 +293,8 @@ TEST(inputs_come_back_as_they_were)
 static bool save_big(void)
 {
     dync_tensor *x = dync_randn(dync_shape(20, 20));
-    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), "relu_compile_error_TESTING_ONLY", false, "repro.c"));
+    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x),
+                              "relu_compile_error_TESTING_ONLY", false, "repro.c"));
     return program_compile("repro.c", "repro");
 }
 TEST(data_missing_or_truncated)
@@ -266,7 +303,8 @@ TEST(data_missing_or_truncated)
     if (!save_big()) return;
     EXPECT_EQ_INT(program_shell("./repro"), 1);
     EXPECT(strstr(program_out, "random data") == NULL);
-    EXPECT_EQ_INT(program_shell("head -c 700 storages/*.npy >cut && mv cut storages/*.npy && ./repro"), 1);
+    EXPECT_EQ_INT(
+        program_shell("head -c 700 storages/*.npy >cut && mv cut storages/*.npy && ./repro"), 1);
     EXPECT_HAS_STR(program_out, "generating random data instead");
     EXPECT_HAS_STR(program_out, "ReluCompileError");
     EXPECT_EQ_INT(program_shell("echo nonsense >cut && mv cut storages/*.npy && ./repro"), 1);
@@ -282,15 +320,22 @@ TEST(a_folder_that_cannot_be_written)
     begin("unwritable");
     program_write("file", "in the way");
     EXPECT_OK(dync_config_set("debug_dir", "file/debug"));
-    EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY", (dync_compile_options){.repro_after = "dynamo"}), DYNC_ERR_BACKEND);
+    EXPECT_STATUS(call_once("relu_compile_error_TESTING_ONLY",
+                            (dync_compile_options){.repro_after = "dynamo"}),
+                  DYNC_ERR_BACKEND);
     /* the error as it was */
-    EXPECT_EQ_STR(dync_error_message(), "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");
+    EXPECT_EQ_STR(dync_error_message(),
+                  "backend='relu_compile_error_TESTING_ONLY' raised:\nReluCompileError: ");
     dync_clear_error();
     dync_tensor *x = dync_randn(dync_shape(3));
-    EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "file/repro.c"), DYNC_ERR_IO);
+    EXPECT_STATUS(
+        dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "file/repro.c"),
+        DYNC_ERR_IO);
     dync_clear_error();
     if (there("/dev/full")) {
-        EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "/dev/full"), DYNC_ERR_IO);
+        EXPECT_STATUS(
+            dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "/dev/full"),
+            DYNC_ERR_IO);
         EXPECT_HAS_STR(dync_error_message(), "cannot write /dev/full: No space left on device");
         /* a device is not cleaned away */
         EXPECT(there("/dev/full"));
@@ -306,18 +351,21 @@ TEST(a_folder_that_cannot_be_written)
 TEST(a_full_disk)
 {
     begin("full");
-    program_write("user.c", "#include \"dync.h\"\n"
-                            "static dync_tensor *f(dync_tensor *x) { return dync_relu(x); }\n"
-                            "int main(void)\n{\n"
-                            "    dync_compiled *c = dync_compile(f, .backend = \"relu_compile_error_TESTING_ONLY\", .repro_after = \"dynamo\");\n"
-                            "    return dync_call(c, dync_randn(dync_shape(300, 300))) == NULL;\n}\n");
+    program_write(
+        "user.c",
+        "#include \"dync.h\"\n"
+        "static dync_tensor *f(dync_tensor *x) { return dync_relu(x); }\n"
+        "int main(void)\n{\n"
+        "    dync_compiled *c = dync_compile(f, .backend = \"relu_compile_error_TESTING_ONLY\", .repro_after = \"dynamo\");\n"
+        "    return dync_call(c, dync_randn(dync_shape(300, 300))) == NULL;\n}\n");
     if (!program_compile("user.c", "user")) return;
     EXPECT_EQ_INT(program_shell("trap '' XFSZ; ulimit -f 100; ./user"), 1);
     EXPECT_HAS_STR(program_out, "Could not write to ");
     EXPECT_HAS_STR(program_out, "minifier_launcher.c: cannot write ");
     EXPECT_HAS_STR(program_out, "raised:\nReluCompileError: ");
     EXPECT(strstr(program_out, "Minifier script written to") == NULL);
-    EXPECT_EQ_INT(program_shell("ls torch_compile_debug/*/minifier/checkpoints/storages | wc -l"), 0);
+    EXPECT_EQ_INT(program_shell("ls torch_compile_debug/*/minifier/checkpoints/storages | wc -l"),
+                  0);
     /* nothing half written is left */
     EXPECT_EQ_STR(program_out, "0\n");
 }
@@ -326,17 +374,20 @@ TEST(a_full_disk)
 TEST(symbolic_numbers)
 {
     begin("symbolic");
-    program_write("user.c", "#include \"dync.h\"\n"
-                            "static dync_value f(const dync_value *a, int n, void *u) { return (void)n, (void)u, DYNC_V(dync_relu(dync_mul(dync_as_tensor(a[0]), a[1]))); }\n"
-                            "int main(void)\n{\n"
-                            "    dync_compiled *c = dync_compile(f, .args = \"x, k\", .symbolic = \"k\", .dynamic = DYNC_DYNAMIC_ON, .repro_after = \"dynamo\",\n"
-                            "                                    .backend = \"relu_compile_error_TESTING_ONLY\");\n"
-                            "    return dync_call(c, dync_randn(dync_shape(6, 4)), 3) == NULL;\n}\n");
+    program_write(
+        "user.c",
+        "#include \"dync.h\"\n"
+        "static dync_value f(const dync_value *a, int n, void *u) { return (void)n, (void)u, DYNC_V(dync_relu(dync_mul(dync_as_tensor(a[0]), a[1]))); }\n"
+        "int main(void)\n{\n"
+        "    dync_compiled *c = dync_compile(f, .args = \"x, k\", .symbolic = \"k\", .dynamic = DYNC_DYNAMIC_ON, .repro_after = \"dynamo\",\n"
+        "                                    .backend = \"relu_compile_error_TESTING_ONLY\");\n"
+        "    return dync_call(c, dync_randn(dync_shape(6, 4)), 3) == NULL;\n}\n");
     if (!program_compile("user.c", "user")) return;
     EXPECT_EQ_INT(program_shell("./user"), 1);
     char launcher[1200];
     REQUIRE(program_launcher(launcher, sizeof launcher));
-    EXPECT_HAS_STR(program_read(launcher, program_out, sizeof program_out), "dync_repro_number(reader, dync_v_int(3));");
+    EXPECT_HAS_STR(program_read(launcher, program_out, sizeof program_out),
+                   "dync_repro_number(reader, dync_v_int(3));");
     if (!program_compile_path(launcher, "launcher")) return;
     EXPECT_EQ_INT(program_shell("./launcher"), 0);
     EXPECT_HAS_STR(program_out, "to 3 nodes");
@@ -347,7 +398,8 @@ TEST(a_repro_of_something_that_works)
 {
     begin("works");
     dync_tensor *x = dync_randn(dync_shape(3));
-    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), NULL, false, "repro.c"));
+    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), NULL,
+                              false, "repro.c"));
     if (!program_compile("repro.c", "repro")) return;
     EXPECT_EQ_INT(program_shell("./repro"), 0);
     EXPECT_EQ_STR(program_out, "");
@@ -359,9 +411,11 @@ TEST(a_repro_of_something_that_works)
     /* it raises: nothing is judged */
     EXPECT_EQ_INT(program_shell("./repro --backend relu_compile_error_TESTING_ONLY --accuracy"), 0);
     EXPECT_HAS_STR(program_out, "Skipping this graph");
-    EXPECT_EQ_INT(program_shell("./repro --backend=relu_accuracy_error_TESTING_ONLY --accuracy"), 1);
+    EXPECT_EQ_INT(program_shell("./repro --backend=relu_accuracy_error_TESTING_ONLY --accuracy"),
+                  1);
     EXPECT_HAS_STR(program_out, "AccuracyError: Dynamo failed");
-    EXPECT_EQ_INT(program_shell("./repro minify --no-isolate --backend relu_runtime_error_TESTING_ONLY"), 0);
+    EXPECT_EQ_INT(
+        program_shell("./repro minify --no-isolate --backend relu_runtime_error_TESTING_ONLY"), 0);
     EXPECT_EQ_INT(program_shell("./repro --no-accuracy --only-fwd --autocast --isolate"), 0);
     EXPECT_EQ_INT(program_shell("./repro --backend nobody"), 1);
     EXPECT_HAS_STR(program_out, "InvalidBackend: Invalid backend: 'nobody'");
@@ -402,9 +456,12 @@ TEST(a_repro_needs_only_dync_h)
     char command[2600];
     begin("alone");
     dync_tensor *x = dync_randn(dync_shape(3));
-    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), "relu_runtime_error_TESTING_ONLY", false, "repro.c"));
-    snprintf(command, sizeof command, "mkdir elsewhere && mv repro.c elsewhere && cd elsewhere && cp '%s/dync.h' . && %s repro.c -lm -pthread -o repro && ./repro",
-             program_root, program_env("CC", "cc"));
+    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x),
+                              "relu_runtime_error_TESTING_ONLY", false, "repro.c"));
+    snprintf(
+        command, sizeof command,
+        "mkdir elsewhere && mv repro.c elsewhere && cd elsewhere && cp '%s/dync.h' . && %s repro.c -lm -pthread -o repro && ./repro",
+        program_root, program_env("CC", "cc"));
     EXPECT_EQ_INT(program_shell(command), 1);
     EXPECT_HAS_STR(program_out, "AssertionError: ReluRuntimeError");
 }
@@ -415,8 +472,10 @@ TEST(a_repro_repeats_random_numbers)
     begin("random");
     dync_manual_seed(77);
     dync_tensor *x = dync_randn(dync_shape(3));
-    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), NULL, true, "repro.c"));
-    EXPECT_HAS_STR(program_read("repro.c", program_out, sizeof program_out), "dync_manual_seed(77);");
+    EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x), NULL,
+                              true, "repro.c"));
+    EXPECT_HAS_STR(program_read("repro.c", program_out, sizeof program_out),
+                   "dync_manual_seed(77);");
     EXPECT_HAS_STR(program_out, ".accuracy = true");
 }
 TEST_MAIN

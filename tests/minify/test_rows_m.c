@@ -1,5 +1,5 @@
-/* Rows M of the conformance list: the minifier. Each in its three stages, three programs: the user's, the launcher that it leaves behind,
- * the repro that the launcher makes. */
+/* Rows M of the conformance list: the minifier. Each in its three stages, three programs: the
+ * user's, the launcher that it leaves behind, the repro that the launcher makes. */
 #include "programs.h"
 
 static const char user_program[] =
@@ -20,7 +20,8 @@ static const char user_program[] =
 static char launcher_path[1200];
 
 /* Stages 1 to 3 of test_minifier_common.py, _run_full_test. */
-static void full_test(const char *row, const char *function, const char *args, const char *call, const char *backend, const char *error)
+static void full_test(const char *row, const char *function, const char *args, const char *call,
+                      const char *backend, const char *error)
 {
     char source[6000], command[2600];
     int level = strcmp(error, "AccuracyError") == 0 ? 4 : 2;
@@ -37,11 +38,11 @@ static void full_test(const char *row, const char *function, const char *args, c
     EXPECT_HAS_STR(launcher_path, "-pid_");
     EXPECT_HAS_STR(launcher_path, "/minifier/minifier_launcher.c");
     if (!program_compile_path(launcher_path, "launcher")) return;
-    EXPECT_EQ_INT(program_shell("./launcher minify"), 0);                          /* 2 */
+    EXPECT_EQ_INT(program_shell("./launcher minify"), 0); /* 2 */
     EXPECT(strstr(program_out, "Input graph did not fail the tester") == NULL);
     EXPECT_HAS_STR(program_out, "Wrote minimal repro out to repro.c");
     if (!program_compile("repro.c", "repro")) return;
-    EXPECT(program_shell("./repro") != 0);                                         /* 3 */
+    EXPECT(program_shell("./repro") != 0); /* 3 */
     EXPECT_HAS_STR(program_out, error);
 }
 
@@ -51,9 +52,13 @@ static const char ten_ten[] = "static dync_tensor *inner(dync_tensor *x)\n{\n"
                               "    for (int i = 0; i < 10; i++) DYNC_SET(x, dync_cos(x));\n"
                               "    return x;\n}\n";
 TEST__UNUSED static const char on_cpu[] = "dync_call(f, dync_randn(dync_shape(20, 20)))";
-static const char on_cuda[] = "dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DYNC_CUDA))";
+static const char on_cuda[] =
+    "dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DYNC_CUDA))";
 
-static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void say_nothing(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 static bool have_cuda(void)
 {
     dync_on_error(say_nothing, NULL);
@@ -62,15 +67,25 @@ static bool have_cuda(void)
     dync_on_error(NULL, NULL);
     return have;
 }
-#define CUDA_ONLY                                                                                   \
-    do {                                                                                            \
-        if (!have_cuda()) SKIP("no CUDA device: this build of dync has none, or the machine lacks it"); \
+#define CUDA_ONLY                                                                         \
+    do {                                                                                  \
+        if (!have_cuda())                                                                 \
+            SKIP("no CUDA device: this build of dync has none, or the machine lacks it"); \
     } while (0)
 
 #if !defined(CUDA_ROWS)
-TEST(M_01_after_dynamo_cpu_compile_error) { full_test("m01", ten_ten, "x", on_cpu, "relu_compile_error_TESTING_ONLY", "ReluCompileError"); }
-TEST(M_02_after_dynamo_cpu_runtime_error) { full_test("m02", ten_ten, "x", on_cpu, "relu_runtime_error_TESTING_ONLY", "ReluRuntimeError"); }
-TEST(M_03_after_dynamo_cpu_accuracy_error) { full_test("m03", ten_ten, "x", on_cpu, "relu_accuracy_error_TESTING_ONLY", "AccuracyError"); }
+TEST(M_01_after_dynamo_cpu_compile_error)
+{
+    full_test("m01", ten_ten, "x", on_cpu, "relu_compile_error_TESTING_ONLY", "ReluCompileError");
+}
+TEST(M_02_after_dynamo_cpu_runtime_error)
+{
+    full_test("m02", ten_ten, "x", on_cpu, "relu_runtime_error_TESTING_ONLY", "ReluRuntimeError");
+}
+TEST(M_03_after_dynamo_cpu_accuracy_error)
+{
+    full_test("m03", ten_ten, "x", on_cpu, "relu_accuracy_error_TESTING_ONLY", "AccuracyError");
+}
 
 #endif
 static void on_device(const char *row, const char *backend, const char *error)
@@ -99,8 +114,8 @@ TEST(M_06_after_dynamo_cuda_accuracy_error)
 TEST(M_07_after_dynamo_non_leaf_compile_error)
 {
     full_test("m07", "static dync_tensor *inner(dync_tensor *x) { return dync_add(x, 1); }\n", "x",
-              "dync_call(f, dync_add(dync_randn(dync_shape(20, 20), .requires_grad = true), 1))", "non_leaf_compile_error_TESTING_ONLY",
-              "TestingOnlyCompileError");
+              "dync_call(f, dync_add(dync_randn(dync_shape(20, 20), .requires_grad = true), 1))",
+              "non_leaf_compile_error_TESTING_ONLY", "TestingOnlyCompileError");
     static char text[1 << 16];
     /* and not .is_leaf, whose default is false */
     EXPECT_HAS_STR(program_read(launcher_path, text, sizeof text), ".requires_grad = true);");
@@ -123,9 +138,18 @@ static void backend_passes(dync_device device, const char *backend)
     dync_compiled_free(f);
 }
 #if !defined(CUDA_ROWS)
-TEST(M_08_after_dynamo_cpu_compile_backend_passes) { backend_passes(DYNC_CPU, "relu_compile_error_TESTING_ONLY"); }
-TEST(M_09_after_dynamo_cpu_runtime_backend_passes) { backend_passes(DYNC_CPU, "relu_runtime_error_TESTING_ONLY"); }
-TEST(M_10_after_dynamo_cpu_accuracy_backend_passes) { backend_passes(DYNC_CPU, "relu_accuracy_error_TESTING_ONLY"); }
+TEST(M_08_after_dynamo_cpu_compile_backend_passes)
+{
+    backend_passes(DYNC_CPU, "relu_compile_error_TESTING_ONLY");
+}
+TEST(M_09_after_dynamo_cpu_runtime_backend_passes)
+{
+    backend_passes(DYNC_CPU, "relu_runtime_error_TESTING_ONLY");
+}
+TEST(M_10_after_dynamo_cpu_accuracy_backend_passes)
+{
+    backend_passes(DYNC_CPU, "relu_accuracy_error_TESTING_ONLY");
+}
 #endif
 TEST(M_11_after_dynamo_cuda_compile_backend_passes)
 {
@@ -143,8 +167,8 @@ TEST(M_13_after_dynamo_cuda_accuracy_backend_passes)
     backend_passes(DYNC_CUDA, "relu_accuracy_error_TESTING_ONLY");
 }
 
-/* M-14. Upstream's text has nodes for whole modules and is skipped where those are inlined; here they are, so a layer is its parameters, which
- * are inputs, and one operator. */
+/* M-14. Upstream's text has nodes for whole modules and is skipped where those are inlined; here
+ * they are, so a layer is its parameters, which are inputs, and one operator. */
 static const char two_halves[] =
     "static dync_value forward(dync_module *self, const dync_value *args, int nargs)\n{\n"
     "    (void)nargs;\n"
@@ -171,9 +195,11 @@ static const char two_halves[] =
     "    DYNC_LET(x3, dync_as_tensor(dync_at(r, 0)));\n"
     "    DYNC_LET(y3, dync_as_tensor(dync_at(r, 1)));\n"
     "    return dync_relu(dync_add(dync_to_device(x3, DYNC_CPU), y3));\n}\n";
-static const char two_halves_call[] = "(make(), dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE), dync_randn(dync_shape(20, 20))))";
+static const char two_halves_call[] =
+    "(make(), dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE), dync_randn(dync_shape(20, 20))))";
 
-/* The names of the module's inputs, in its order, and the values computed, in theirs: "name = what is called", without arguments. */
+/* The names of the module's inputs, in its order, and the values computed, in theirs: "name = what
+ * is called", without arguments. */
 static void nodes_of_launcher(char *inputs, char *nodes, size_t cap)
 {
     const char *line = program_module_text(launcher_path);
@@ -182,25 +208,36 @@ static void nodes_of_launcher(char *inputs, char *nodes, size_t cap)
     for (; line; line = strchr(line, '\n')) {
         while (*line == '\n' || *line == ' ') line++;
         const char *equals = strstr(line, " = "), *end = line + strcspn(line, "\n");
-        if (strncmp(line, "return", 6) == 0) snprintf(nodes + n, cap - n, "%.*s", (int)(end - line), line);
+        if (strncmp(line, "return", 6) == 0)
+            snprintf(nodes + n, cap - n, "%.*s", (int)(end - line), line);
         if (!equals || equals > end || n + 1 >= cap || n_in + 1 >= cap) continue;
         int name = (int)(equals - line), value = (int)strcspn(equals + 3, ";(\n");
-        bool input = value > 3 && equals[3 + value - 1] == '_' && (equals[3] == 'L' || equals[3] == 'G');
-        if (input) n_in += (size_t)snprintf(inputs + n_in, cap - n_in, "%.*s\n", name, line);
-        else n += (size_t)snprintf(nodes + n, cap - n, "%.*s = %.*s\n", name, line, value, equals + 3);
+        bool input = value > 3 && equals[3 + value - 1] == '_' &&
+                     (equals[3] == 'L' || equals[3] == 'G');
+        if (input)
+            n_in += (size_t)snprintf(inputs + n_in, cap - n_in, "%.*s\n", name, line);
+        else
+            n += (size_t)snprintf(nodes + n, cap - n, "%.*s = %.*s\n", name, line, value,
+                                  equals + 3);
     }
 }
-static void cpu_cuda_module(const char *row, const char *device, const char *first_nodes, const char *last_nodes)
+static void cpu_cuda_module(const char *row, const char *device, const char *first_nodes,
+                            const char *last_nodes)
 {
     static char source[6000], inputs[4000], nodes[4000], want[4000];
     snprintf(source, sizeof source, "#define DEVICE %s\n%s", device, two_halves);
-    full_test(row, source, "x1, y1", two_halves_call, "relu_compile_error_TESTING_ONLY", "ReluCompileError");
+    full_test(row, source, "x1, y1", two_halves_call, "relu_compile_error_TESTING_ONLY",
+              "ReluCompileError");
     nodes_of_launcher(inputs, nodes, sizeof nodes);
-    EXPECT_EQ_STR(inputs, "l_x1_\nl_y1_\ng_mod_m_x_weight_\ng_mod_m_x_bias_\ng_mod_p_x_\ng_mod_b_x_\n"
-                          "g_mod_m_y_weight_\ng_mod_m_y_bias_\ng_mod_p_y_\ng_mod_b_y_\n");
-    snprintf(want, sizeof want, "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = linear + g_mod_p_x_\n"
-                                "x3 = add_2 + g_mod_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + g_mod_p_y_\ny3 = add_4 + g_mod_b_y_\n"
-                                "%srelu = torch.relu\nreturn (relu,)", first_nodes, last_nodes);
+    EXPECT_EQ_STR(inputs,
+                  "l_x1_\nl_y1_\ng_mod_m_x_weight_\ng_mod_m_x_bias_\ng_mod_p_x_\ng_mod_b_x_\n"
+                  "g_mod_m_y_weight_\ng_mod_m_y_bias_\ng_mod_p_y_\ng_mod_b_y_\n");
+    snprintf(
+        want, sizeof want,
+        "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = linear + g_mod_p_x_\n"
+        "x3 = add_2 + g_mod_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + g_mod_p_y_\ny3 = add_4 + g_mod_b_y_\n"
+        "%srelu = torch.relu\nreturn (relu,)",
+        first_nodes, last_nodes);
     EXPECT_EQ_STR(nodes, want);
 }
 #if defined(CUDA_ROWS)
@@ -208,7 +245,9 @@ TEST(M_14_cpu_cuda_module_after_dynamo)
 {
     static char text[1 << 18];
     CUDA_ONLY;
-    cpu_cuda_module("m14_cuda", "DYNC_CUDA", "randn = torch.randn\nx2 = randn.to\ny2 = torch.randn\n", "to_device_1 = x3.to\nadd_6 = to_device_1 + y3\n");
+    cpu_cuda_module("m14_cuda", "DYNC_CUDA",
+                    "randn = torch.randn\nx2 = randn.to\ny2 = torch.randn\n",
+                    "to_device_1 = x3.to\nadd_6 = to_device_1 + y3\n");
     program_read(launcher_path, text, sizeof text);
     /* in the order of the inputs: x's half, but for y1 */
     static const bool on_cuda_too[10] = {true, false, true, true, true, true};
@@ -223,7 +262,10 @@ TEST(M_14_cpu_cuda_module_after_dynamo)
     }
 }
 #else
-TEST(M_14_on_the_cpu) { cpu_cuda_module("m14", "DYNC_CPU", "x2 = torch.randn\ny2 = torch.randn\n", "add_6 = x3 + y3\n"); }
+TEST(M_14_on_the_cpu)
+{
+    cpu_cuda_module("m14", "DYNC_CPU", "x2 = torch.randn\ny2 = torch.randn\n", "add_6 = x3 + y3\n");
+}
 
 static const char twenty_twenty[] = "static dync_tensor *inner(dync_tensor *x)\n{\n"
                                     "    for (int i = 0; i < 20; i++) DYNC_SET(x, dync_sin(x));\n"
@@ -239,14 +281,16 @@ static const char relu_alone[] = "class Repro(torch.nn.Module):\n"
 TEST(M_15_if_graph_minified)
 {
     char path[1300];
-    full_test("m15", twenty_twenty, "x", on_cpu, "relu_compile_error_TESTING_ONLY", "ReluCompileError");
+    full_test("m15", twenty_twenty, "x", on_cpu, "relu_compile_error_TESTING_ONLY",
+              "ReluCompileError");
     snprintf(path, sizeof path, "%s/repro.c", program_dir);
     EXPECT_EQ_STR(program_module_text(path), relu_alone);
     /* minify is its default */
     program_shell("./launcher");
     EXPECT_HAS_STR(program_out, "Started off with 43 nodes");
     EXPECT_HAS_STR(program_out, "to 3 nodes");
-    program_shell("grep -c 'DYNC_LET(x_20, dync_relu(x_19));' repro.c && ls checkpoints/minified_3_nodes.c checkpoints/minified_43_nodes.c");
+    program_shell(
+        "grep -c 'DYNC_LET(x_20, dync_relu(x_19));' repro.c && ls checkpoints/minified_3_nodes.c checkpoints/minified_43_nodes.c");
     EXPECT_EQ_INT(program_out[0], '1');
     EXPECT_HAS_STR(program_out, "checkpoints/minified_43_nodes.c");
 }

@@ -1,6 +1,7 @@
-/* tests/models/random_forms.h: random programs of a few instructions over values of one shape, or such that broadcast to it, compiled and plain:
- * results, written arguments and gradients must be alike. A failing program is shrunk and printed with its seed. The file that includes it
- * says what an instruction does (apply) and has the shapes (sizes, defined before). */
+/* tests/models/random_forms.h: random programs of a few instructions over values of one shape, or
+ * such that broadcast to it, compiled and plain: results, written arguments and gradients must be
+ * alike. A failing program is shrunk and printed with its seed. The file that includes it says what
+ * an instruction does (apply) and has the shapes (sizes, defined before). */
 #ifndef DYNC_TESTS_RANDOM_FORMS_H
 #define DYNC_TESTS_RANDOM_FORMS_H
 #include "../capture/counter.h"
@@ -10,9 +11,20 @@ extern int setenv(const char *, const char *, int);
 
 /* RANDOM: draws numbers. PASS: hands its operand on. */
 enum { MAX_INS = 14, MAX_VALUES = 32, DIMS = 2, RANDOM = 9, N_OPS = 16, PASS };
-typedef struct { int op, a, b, c; uint64_t seed; } ins;
-typedef struct { int n, n_args, train, shape; ins at[MAX_INS]; int out[3]; } program;
-typedef struct { dync_tensor *v[MAX_VALUES]; int n; const program *p; } pool;
+typedef struct {
+    int op, a, b, c;
+    uint64_t seed;
+} ins;
+typedef struct {
+    int n, n_args, train, shape;
+    ins at[MAX_INS];
+    int out[3];
+} program;
+typedef struct {
+    dync_tensor *v[MAX_VALUES];
+    int n;
+    const program *p;
+} pool;
 static dync_tensor *apply(const pool *q, const ins *i);
 
 static uint64_t state;
@@ -68,14 +80,19 @@ static void make(program *p)
 
 static void show(const program *p)
 {
-    printf("%d args [%d, %d]%s\n", p->n_args, (int)sizes[p->shape][0], (int)sizes[p->shape][1], p->train ? ", with gradients" : "");
+    printf("%d args [%d, %d]%s\n", p->n_args, (int)sizes[p->shape][0], (int)sizes[p->shape][1],
+           p->train ? ", with gradients" : "");
     for (int i = 0; i < p->n; i++)
-        printf("  v%d = op%d(v%d, v%d, v%d)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b, p->at[i].c);
+        printf("  v%d = op%d(v%d, v%d, v%d)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b,
+               p->at[i].c);
     printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
 }
 
 /* ---- one program with some options ----------------------------------------------------------- */
-typedef struct { dync_tensor *t[12]; int n; } outcome;
+typedef struct {
+    dync_tensor *t[12];
+    int n;
+} outcome;
 
 static dync_tensor *loss_of(dync_value r)
 {
@@ -100,7 +117,8 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
         if (p->train) dync_requires_grad_(in[i], true);
         args[i] = DYNC_V(in[i]);
     }
-    dync_value r = f ? dync_call_values(f, p->n_args, args) : run(args, p->n_args, (void *)(uintptr_t)p);
+    dync_value r = f ? dync_call_values(f, p->n_args, args)
+                     : run(args, p->n_args, (void *)(uintptr_t)p);
     if (r.kind != DYNC_KIND_LIST) return o;
     for (int i = 0; i < 3; i++) o.t[o.n++] = dync_as_tensor(dync_at(r, i));
     dync_tensor *loss = p->train ? loss_of(r) : NULL;
@@ -115,7 +133,8 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
 static bool alike(dync_tensor *got, dync_tensor *want)
 {
     if (!want) return !got || dync_item(dync_sum(dync_abs(got), DYNC_ALL, false)) == 0;
-    if (!got || dync_type(got) != dync_type(want) || dync_ndim(got) != dync_ndim(want)) return false;
+    if (!got || dync_type(got) != dync_type(want) || dync_ndim(got) != dync_ndim(want))
+        return false;
     dync_dtype d = dync_type(want);
     double tol = d == DYNC_F64 ? 1e-6 : d == DYNC_F32 ? 1e-4 : floating(want) ? 4e-2 : 0;
     const double *x = dync_data(dync_contiguous(dync_to_dtype(dync_detach(got), DYNC_F64)));
@@ -128,12 +147,14 @@ static bool alike(dync_tensor *got, dync_tensor *want)
 static bool agrees(const program *p, const char *options, uint64_t seed)
 {
     bool ok = true;
-    dync_compiled *f = dync_compile(run, .args = "a, b, c", .options = options, .user = (void *)(uintptr_t)p, .fullgraph = true);
-    for (int call = 0; call < 2 && ok; call++)
-        DYNC_SCOPE {
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .options = options,
+                                    .user = (void *)(uintptr_t)p, .fullgraph = true);
+    for (int call = 0; call < 2 && ok; call++) DYNC_SCOPE
+        {
             dync_tensor *data[3];
             dync_manual_seed(seed);
-            for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(sizes[p->shape][0], sizes[p->shape][1]));
+            for (int i = 0; i < 3; i++)
+                data[i] = dync_randn(dync_shape(sizes[p->shape][0], sizes[p->shape][1]));
             outcome want = run_once(NULL, p, data, seed), got = run_once(f, p, data, seed);
             ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
             for (int i = 0; i < want.n && ok; i++) ok = alike(got.t[i], want.t[i]);
@@ -151,13 +172,15 @@ static void shrink(program *p, const char *options, uint64_t seed)
         q.at[i] = (ins){.op = PASS, .a = p->at[i].a, .b = p->at[i].a};
         if (p->at[i].op != PASS && !agrees(&q, options, seed)) *p = q;
     }
-    for (int last = p->n_args + p->n - 1; p->n > 1 && p->out[0] < last && p->out[1] < last && p->out[2] < last; last--) p->n--;
+    for (int last = p->n_args + p->n - 1;
+         p->n > 1 && p->out[0] < last && p->out[1] < last && p->out[2] < last; last--)
+        p->n--;
 }
 
 static void many(const char *cpu, const char *options, int count)
 {
 #if defined(__unix__) || defined(__APPLE__)
-    if (cpu) setenv("DYNC_CPU", cpu, 0);                    /* one given outside stays */
+    if (cpu) setenv("DYNC_CPU", cpu, 0); /* one given outside stays */
 #endif
     for (int i = 0; i < test_count(count) && !test__state.failures; i++) {
         uint64_t seed = test__state.seed * 1000003 + (uint64_t)i;
@@ -168,7 +191,8 @@ static void many(const char *cpu, const char *options, int count)
         DYNC_SCOPE { ok = agrees(&p, options, seed); }
         if (ok) continue;
         shrink(&p, options, seed);
-        printf("program %d of --seed %llu, options \"%s\", shrunk:\n", i, (unsigned long long)test__state.seed, options ? options : "");
+        printf("program %d of --seed %llu, options \"%s\", shrunk:\n", i,
+               (unsigned long long)test__state.seed, options ? options : "");
         show(&p);
         EXPECT(!"a compiled program differs from eager");
     }

@@ -1,4 +1,5 @@
-/* Whole models: a transformer block, a small CNN, an LSTM: compiled on every backend they equal eager, forward and gradients. */
+/* Whole models: a transformer block, a small CNN, an LSTM: compiled on every backend they equal
+ * eager, forward and gradients. */
 #include "../capture/counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -19,7 +20,8 @@ static dync_tensor *block_forward(dync_module *m, dync_tensor *x)
     dync_tensor *a = dync_transpose(dync_matmul(dync_softmax(scores, -1), v), 1, 2);
     a = dync_reshape(a, dync_shape(dync_size(x, 0), dync_size(x, 1), 32));
     x = dync_add(x, dync_forward_call(dync_module_child(m, "out"), a));
-    h = dync_gelu(dync_forward_call(dync_module_child(m, "up"), dync_forward_call(dync_module_child(m, "norm2"), x)));
+    h = dync_gelu(dync_forward_call(dync_module_child(m, "up"),
+                                    dync_forward_call(dync_module_child(m, "norm2"), x)));
     return dync_add(x, dync_forward_call(dync_module_child(m, "down"), h));
 }
 static dync_module *block(void)
@@ -35,8 +37,9 @@ static dync_module *block(void)
 }
 static dync_module *cnn(void)
 {
-    return dync_sequential(dync_nn_conv2d(3, 8, 3, 1, 1, true), dync_nn_batch_norm2d(8), dync_nn_relu(), dync_nn_conv2d(8, 8, 3, 2, 1, false),
-                           dync_nn_relu(), dync_nn_flatten(), dync_nn_linear(8 * 4 * 4, 5, true));
+    return dync_sequential(dync_nn_conv2d(3, 8, 3, 1, 1, true), dync_nn_batch_norm2d(8),
+                           dync_nn_relu(), dync_nn_conv2d(8, 8, 3, 2, 1, false), dync_nn_relu(),
+                           dync_nn_flatten(), dync_nn_linear(8 * 4 * 4, 5, true));
 }
 
 static void equal_with_gradients(dync_module *m, dync_dims shape, double tol)
@@ -45,8 +48,8 @@ static void equal_with_gradients(dync_module *m, dync_dims shape, double tol)
     int n = dync_module_parameters(m, p, 64);
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
-        for (int step = 0; step < 2; step++)
-            DYNC_SCOPE {
+        for (int step = 0; step < 2; step++) DYNC_SCOPE
+            {
                 dync_tensor *x = dync_randn(shape, .requires_grad = true), *want[66], *out[2];
                 for (int k = 0; k < 2; k++) {
                     out[k] = k ? dync_call(f, x) : dync_forward_call(m, x);
@@ -54,8 +57,10 @@ static void equal_with_gradients(dync_module *m, dync_dims shape, double tol)
                     EXPECT_OK(dync_backward(dync_mean(dync_mul(out[k], out[k]), DYNC_ALL, false)));
                     for (int i = 0; i <= n; i++) {
                         dync_tensor *t = i < n ? p[i] : x;
-                        if (!k) want[i] = dync_clone(dync_grad(t));
-                        else EXPECT(same(want[i], dync_grad(t), tol));
+                        if (!k)
+                            want[i] = dync_clone(dync_grad(t));
+                        else
+                            EXPECT(same(want[i], dync_grad(t), tol));
                         dync_set_grad(t, NULL);
                     }
                 }
@@ -84,7 +89,8 @@ TEST(lstm)
         dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
         dync_value want = dync_module_call(m, x), got = dync_call_value(f, x);
         EXPECT(same(dync_as_tensor(dync_at(want, 0)), dync_as_tensor(dync_at(got, 0)), 1e-5));
-        EXPECT(same(dync_as_tensor(dync_at(dync_at(want, 1), 1)), dync_as_tensor(dync_at(dync_at(got, 1), 1)), 1e-5));
+        EXPECT(same(dync_as_tensor(dync_at(dync_at(want, 1), 1)),
+                    dync_as_tensor(dync_at(dync_at(got, 1), 1)), 1e-5));
         EXPECT_EQ_INT(dync_size(dync_as_tensor(dync_at(got, 0)), 2), 10);
         dync_compiled_free(f);
         dync_module_free(m);
@@ -92,18 +98,23 @@ TEST(lstm)
 }
 
 /* ---- a whole training step with an optimizer, many steps: the same losses -------------------- */
-static dync_tensor *loss_of(dync_module *m, dync_tensor *x, dync_tensor *y) { return dync_cross_entropy(dync_forward_call(m, x), y); }
+static dync_tensor *loss_of(dync_module *m, dync_tensor *x, dync_tensor *y)
+{
+    return dync_cross_entropy(dync_forward_call(m, x), y);
+}
 TEST(training_with_adamw)
 {
     double losses[2][20];
     for (int k = 0; k < 2; k++) {
         dync_manual_seed(3);
-        dync_module *m = dync_sequential(dync_nn_linear(8, 16, true), dync_nn_relu(), dync_nn_linear(16, 4, true));
+        dync_module *m = dync_sequential(dync_nn_linear(8, 16, true), dync_nn_relu(),
+                                         dync_nn_linear(16, 4, true));
         if (k) dync_module_compile(m);
         dync_optim *opt = dync_adamw(m, .lr = 0.01);
-        for (int i = 0; i < 20; i++)
-            DYNC_SCOPE {
-                dync_tensor *x = dync_randn(dync_shape(12, 8)), *y = dync_argmax(dync_slice(x, 1, 0, 4, 1), 1, false);
+        for (int i = 0; i < 20; i++) DYNC_SCOPE
+            {
+                dync_tensor *x = dync_randn(dync_shape(12, 8)),
+                            *y = dync_argmax(dync_slice(x, 1, 0, 4, 1), 1, false);
                 dync_optim_zero_grad(opt);
                 dync_tensor *loss = loss_of(m, x, y);
                 EXPECT_OK(dync_backward(loss));

@@ -1,12 +1,21 @@
-/* Random programs: operators, views, writes in place, branches on values, breaks, frames, hooks, several calls with changing data; some
- * with backward and an update of their arguments inside, under fullgraph. Compiled on every backend they must do what they do eagerly:
- * results, written arguments, gradients. A failing program is shrunk by dropping instructions and printed with its seed; where one of its
- * graphs fails alone, the minifier shrinks that and it is printed as C. `--seed N` starts elsewhere. */
+/* Random programs: operators, views, writes in place, branches on values, breaks, frames, hooks,
+ * several calls with changing data; some with backward and an update of their arguments inside,
+ * under fullgraph. Compiled on every backend they must do what they do eagerly: results, written
+ * arguments, gradients. A failing program is shrunk by dropping instructions and printed with its
+ * seed; where one of its graphs fails alone, the minifier shrinks that and it is printed as C.
+ * `--seed N` starts elsewhere. */
 #include "../capture/counter.h"
 
 enum { MAX_INS = 24, MAX_VALUES = 32 };
-typedef struct { int op, a, b; double k; } ins;
-typedef struct { int n, n_args, train, inside; ins at[MAX_INS]; int out[3]; } program;
+typedef struct {
+    int op, a, b;
+    double k;
+} ins;
+typedef struct {
+    int n, n_args, train, inside;
+    ins at[MAX_INS];
+    int out[3];
+} program;
 
 static uint64_t state;
 static uint32_t rnd(uint32_t n)
@@ -16,8 +25,15 @@ static uint32_t rnd(uint32_t n)
 }
 
 /* ---- what an instruction does to the pool of values (all f32 [4, 6]) ------------------------- */
-typedef struct { dync_tensor *v[MAX_VALUES]; int n; const program *p; } pool;
-static dync_tensor *inner_frame(dync_tensor *x, dync_tensor *y) { return dync_add(dync_tanh(x), y); }
+typedef struct {
+    dync_tensor *v[MAX_VALUES];
+    int n;
+    const program *p;
+} pool;
+static dync_tensor *inner_frame(dync_tensor *x, dync_tensor *y)
+{
+    return dync_add(dync_tanh(x), y);
+}
 static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *a = dync_mul(x, 0.5);
@@ -25,7 +41,11 @@ static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
     return dync_sub(a, dync_cos(y));
 }
 
-static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
+static dync_tensor *halved(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 0.5);
+}
 
 static dync_tensor *apply(pool *q, const ins *i)
 {
@@ -48,15 +68,32 @@ static dync_tensor *apply(pool *q, const ins *i)
     case 13: return dync_add(dync_expand(dync_select(a, 0, 1), dync_shape(4, 6)), b);
     case 14: return dync_maximum(a, dync_amax(b, dync_shape(1), true));
     case 15: return dync_div(a, dync_add(dync_sqrt(dync_add(dync_mul(b, b), 1)), 1));
-    case 16: return dync_clone(dync_permute(dync_view(a, dync_shape(2, 2, 6)), dync_shape(1, 0, 2))) ? dync_view(dync_clone(a), dync_shape(4, 6)) : NULL;
+    case 16:
+        return dync_clone(dync_permute(dync_view(a, dync_shape(2, 2, 6)), dync_shape(1, 0, 2)))
+                   ? dync_view(dync_clone(a), dync_shape(4, 6))
+                   : NULL;
     case 17: return dync_sin(dync_mul(a, 2));
     /* in place: on a fresh copy where gradients are wanted from the original */
-    case 18: { dync_tensor *c = train ? dync_mul(a, 1.5) : a; dync_add_(c, b); return c; }
-    case 19: { dync_tensor *c = train ? dync_add(a, 1) : a; dync_mul_(dync_select(c, 1, 2), i->k); return c; }
-    case 20: { dync_tensor *c = dync_mul(a, 1); dync_copy_(dync_slice(c, 0, 1, 3, 1), dync_slice(b, 0, 0, 2, 1)); return c; }
+    case 18: {
+        dync_tensor *c = train ? dync_mul(a, 1.5) : a;
+        dync_add_(c, b);
+        return c;
+    }
+    case 19: {
+        dync_tensor *c = train ? dync_add(a, 1) : a;
+        dync_mul_(dync_select(c, 1, 2), i->k);
+        return c;
+    }
+    case 20: {
+        dync_tensor *c = dync_mul(a, 1);
+        dync_copy_(dync_slice(c, 0, 1, 3, 1), dync_slice(b, 0, 0, 2, 1));
+        return c;
+    }
     /* a view of a */
     case 21: return dync_transpose(dync_slice(dync_transpose(a, 0, 1), 0, 0, 6, 1), 0, 1);
-    case 22: return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), i->k)) ? dync_add(a, 1) : dync_mul(b, 2);
+    case 22:
+        return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), i->k)) ? dync_add(a, 1)
+                                                                      : dync_mul(b, 2);
     case 23: dync_graph_break("random"); return dync_add(a, b);
     case 24: return dync_frame(inner_frame, a, b);
     case 25: return dync_frame(broken_frame, a, b);
@@ -100,7 +137,8 @@ static dync_value run(const dync_value *args, int n, void *user)
     if (dync_backward(loss) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < n; i++) {
         dync_tensor *x = dync_as_tensor(args[i]), *g = dync_grad(x);
-        DYNC_NO_GRAD {
+        DYNC_NO_GRAD
+        {
             if (g) dync_sub_(x, dync_mul(g, 0.1));
         }
         if (p->inside == 2) dync_set_grad(x, NULL);
@@ -119,21 +157,28 @@ static void make(program *p)
         int have = p->n_args + i;
         int op = (int)rnd(N_OPS);
         if (p->inside && breaks(op)) op = 0;
-        p->at[i] = (ins){op, have - 1 - (int)rnd(have < 5 ? (uint32_t)have : 5), (int)rnd((uint32_t)have), (double)rnd(400) / 100 - 2};
+        p->at[i] = (ins){op, have - 1 - (int)rnd(have < 5 ? (uint32_t)have : 5),
+                         (int)rnd((uint32_t)have), (double)rnd(400) / 100 - 2};
     }
-    for (int i = 0; i < 3; i++) p->out[i] = p->n_args + p->n - 1 - (int)rnd(p->n < 4 ? (uint32_t)p->n : 4);
+    for (int i = 0; i < 3; i++)
+        p->out[i] = p->n_args + p->n - 1 - (int)rnd(p->n < 4 ? (uint32_t)p->n : 4);
 }
 
 static void show(const program *p)
 {
-    printf("%d args%s%s\n", p->n_args, p->train ? ", with gradients" : "", p->inside ? ", backward inside" : "");
+    printf("%d args%s%s\n", p->n_args, p->train ? ", with gradients" : "",
+           p->inside ? ", backward inside" : "");
     for (int i = 0; i < p->n; i++)
-        printf("  v%d = op%d(v%d, v%d, %.2f)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b, p->at[i].k);
+        printf("  v%d = op%d(v%d, v%d, %.2f)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b,
+               p->at[i].k);
     printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
 }
 
 /* ---- one program on one backend -------------------------------------------------------------- */
-typedef struct { dync_tensor *t[12]; int n; } outcome;
+typedef struct {
+    dync_tensor *t[12];
+    int n;
+} outcome;
 static void keep(outcome *o, dync_tensor *t) { o->t[o->n++] = t ? dync_detach(t) : NULL; }
 
 static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *data)
@@ -146,7 +191,8 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
         if (p->train) dync_requires_grad_(in[i], true);
         args[i] = DYNC_V(in[i]);
     }
-    dync_value r = f ? dync_call_values(f, p->n_args, args) : run(args, p->n_args, (void *)(uintptr_t)p);
+    dync_value r = f ? dync_call_values(f, p->n_args, args)
+                     : run(args, p->n_args, (void *)(uintptr_t)p);
     if (r.kind != DYNC_KIND_LIST) return o;
     for (int i = 0; i < 3; i++) keep(&o, dync_as_tensor(dync_at(r, i)));
     dync_tensor *loss = p->train && !p->inside ? loss_of(r) : NULL;
@@ -161,18 +207,22 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
 static bool agrees(const program *p, const char *backend, uint64_t data_seed)
 {
     bool ok = true;
-    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend, .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend,
+                                    .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
-    for (int call = 0; call < 3 && ok; call++)
-        DYNC_SCOPE {
+    for (int call = 0; call < 3 && ok; call++) DYNC_SCOPE
+        {
             dync_tensor *data[3];
             for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
             outcome want = run_once(NULL, p, data), got = run_once(f, p, data);
             ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
             for (int i = 0; i < want.n && ok; i++) {
-                /* one node stands for a whole segment: where eager has no gradient it may give zeros, as PyTorch's does */
-                if (!want.t[i]) ok = !got.t[i] || dync_item(dync_sum(dync_abs(got.t[i]), DYNC_ALL, false)) == 0;
-                else ok = got.t[i] && dync_allclose(got.t[i], want.t[i], 1e-3, 1e-4);
+                /* one node stands for a whole segment: where eager has no gradient it may give
+                 * zeros, as PyTorch's does */
+                if (!want.t[i])
+                    ok = !got.t[i] || dync_item(dync_sum(dync_abs(got.t[i]), DYNC_ALL, false)) == 0;
+                else
+                    ok = got.t[i] && dync_allclose(got.t[i], want.t[i], 1e-3, 1e-4);
             }
         }
     if (dync_error() != DYNC_OK) printf("error: %s\n", dync_error_message()), dync_clear_error();
@@ -205,8 +255,12 @@ static void shrink(program *p, const char *backend, uint64_t data_seed)
 }
 
 /* The graphs of a failing program, each alone: is there one whose results are wrong? */
-typedef struct { char backend[64]; int nodes; } suspect;
-static dync_status compile_suspect(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+typedef struct {
+    char backend[64];
+    int nodes;
+} suspect;
+static dync_status compile_suspect(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                   dync_callable *out, void *user)
 {
     suspect *s = user;
     (void)options;
@@ -222,9 +276,11 @@ static int print_small(const program *p, const char *backend, uint64_t data_seed
     suspect s = {.nodes = 0};
     snprintf(s.backend, sizeof s.backend, "%s", backend);
     dync_backend b = {.name = "suspect", .compile = compile_suspect, .user = &s};
-    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b, .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b,
+                                    .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *data[3];
         for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
         run_once(f, p, data);
@@ -244,7 +300,8 @@ static void many(const char *backend, int count)
         DYNC_SCOPE { ok = agrees(&p, backend, seed); }
         if (ok) continue;
         shrink(&p, backend, seed);
-        printf("program %d of --seed %llu on %s, shrunk:\n", i, (unsigned long long)test__state.seed, backend);
+        printf("program %d of --seed %llu on %s, shrunk:\n", i,
+               (unsigned long long)test__state.seed, backend);
         show(&p);
         print_small(&p, backend, seed);
         EXPECT(!"a compiled program differs from eager");

@@ -1,11 +1,22 @@
-/* Random training programs: operators, views of every kind, writes in place through them, detach, sections without grad mode, breaks, hooks,
- * over inputs that share memory and history, with outputs that alias inputs and each other. Compiled on every AOT backend they must do what
- * they do eagerly: outputs, gradients, written inputs, who shares memory with whom, is_leaf, requires_grad. A failing program is shrunk and
- * printed with its seed; `--seed N` starts elsewhere. */
+/* Random training programs: operators, views of every kind, writes in place through them, detach,
+ * sections without grad mode, breaks, hooks, over inputs that share memory and history, with
+ * outputs that alias inputs and each other. Compiled on every AOT backend they must do what they do
+ * eagerly: outputs, gradients, written inputs, who shares memory with whom, is_leaf, requires_grad.
+ * A failing program is shrunk and printed with its seed; `--seed N` starts elsewhere. */
 #include "../capture/counter.h"
 
-enum { MAX_INS = 20, MAX_ARGS = 4, MAX_OUT = 5, MAX_VALUES = MAX_ARGS + MAX_INS, MAX_ALL = MAX_ARGS + MAX_OUT };
-typedef struct { int op, a, b; uint32_t r; bool no_grad; } ins;
+enum {
+    MAX_INS = 20,
+    MAX_ARGS = 4,
+    MAX_OUT = 5,
+    MAX_VALUES = MAX_ARGS + MAX_INS,
+    MAX_ALL = MAX_ARGS + MAX_OUT
+};
+typedef struct {
+    int op, a, b;
+    uint32_t r;
+    bool no_grad;
+} ins;
 typedef struct {
     int n, n_args, n_out, out[MAX_OUT], arg[MAX_ARGS], after;
     bool breaks;
@@ -31,13 +42,25 @@ static dync_tensor *fit(dync_tensor *a, dync_tensor *b)
 {
     dync_dims x = shape_of(a), y = shape_of(b);
     bool fits = y.n <= x.n;
-    for (int i = 0; i < y.n && fits; i++) fits = y.d[y.n - 1 - i] == 1 || y.d[y.n - 1 - i] == x.d[x.n - 1 - i];
+    for (int i = 0; i < y.n && fits; i++)
+        fits = y.d[y.n - 1 - i] == 1 || y.d[y.n - 1 - i] == x.d[x.n - 1 - i];
     return fits ? b : dync_sum(dync_mul(b, 0.1), DYNC_ALL, false);
 }
-static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
-static dync_tensor *watched(dync_tensor *g, void *user) { (void)user, (void)g; return NULL; }
+static dync_tensor *halved(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 0.5);
+}
+static dync_tensor *watched(dync_tensor *g, void *user)
+{
+    (void)user, (void)g;
+    return NULL;
+}
 
-static dync_tensor *first_column(dync_tensor *a) { return dync_as_strided(a, dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0); }
+static dync_tensor *first_column(dync_tensor *a)
+{
+    return dync_as_strided(a, dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0);
+}
 /* On a value that was just made: compiled code still can hang a hook there. */
 static dync_tensor *hooked(dync_tensor *t, dync_hook fn)
 {
@@ -113,8 +136,9 @@ static dync_tensor *apply(const ins *i, dync_tensor *a, dync_tensor *b)
     uint32_t r = i->r;
     (void)b, (void)k, (void)n;
     switch (i->op) {
-#define X(name, expr) case OP_##name: return expr;
-    OPS(X)
+#define X(name, expr) \
+    case OP_##name: return expr;
+        OPS(X)
 #undef X
     default: return NULL;
     }
@@ -131,8 +155,10 @@ static dync_value run_some(const program *p, int n_ins, const dync_value *args)
         dync_tensor *a = v[s->a];
         if (dync_type(a) != DYNC_F32) a = v[0];
         dync_tensor *b = dync_type(v[s->b]) == DYNC_F32 ? v[s->b] : v[0], *made = NULL;
-        if (s->no_grad) { DYNC_NO_GRAD { made = apply(s, a, b); } }
-        else made = apply(s, a, b);
+        if (s->no_grad) {
+            DYNC_NO_GRAD { made = apply(s, a, b); }
+        } else
+            made = apply(s, a, b);
         if (!(v[n++] = made)) return DYNC_NONE;
     }
     for (int i = 0; i < p->n_out; i++) out[i] = dync_v_tensor(v[p->out[i] < n ? p->out[i] : n - 1]);
@@ -147,17 +173,38 @@ static dync_value run(const dync_value *args, int n, void *user)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 /* All are made of two leaves and a plain tensor: */
-enum { IN_LEAF, IN_PLAIN, IN_INNER, IN_ROWS, IN_ROWS2, IN_BASE, IN_TRANSPOSED, IN_DETACHED, IN_PLAIN_ROWS, IN_STRIDED, IN_EXPANDED, IN_EMPTY, IN_SCALAR, IN_FIRST, N_IN };
-static const char *const in_names[] = {"leaf", "plain", "inner", "rows of base", "other rows of base", "base", "transposed base", "detached base",
-                                       "rows of plain", "strided", "expanded", "empty", "scalar", "the first again"};
-typedef struct { dync_tensor *leaf[2], *arg[MAX_ARGS]; } inputs;
+enum {
+    IN_LEAF,
+    IN_PLAIN,
+    IN_INNER,
+    IN_ROWS,
+    IN_ROWS2,
+    IN_BASE,
+    IN_TRANSPOSED,
+    IN_DETACHED,
+    IN_PLAIN_ROWS,
+    IN_STRIDED,
+    IN_EXPANDED,
+    IN_EMPTY,
+    IN_SCALAR,
+    IN_FIRST,
+    N_IN
+};
+static const char *const in_names[] = {
+    "leaf",     "plain",           "inner",         "rows of base",   "other rows of base",
+    "base",     "transposed base", "detached base", "rows of plain",  "strided",
+    "expanded", "empty",           "scalar",        "the first again"};
+typedef struct {
+    dync_tensor *leaf[2], *arg[MAX_ARGS];
+} inputs;
 /* in calls with other sizes: more */
 static int64_t rows = 3;
 static inputs make_inputs(const program *p)
 {
     inputs in;
     for (int i = 0; i < 2; i++) in.leaf[i] = dync_randn(dync_shape(rows, 4), .requires_grad = true);
-    dync_tensor *plain = dync_randn(dync_shape(rows, 4)), *base = dync_mul(in.leaf[0], 1.25), *wide = dync_randn(dync_shape(rows + 1, 8));
+    dync_tensor *plain = dync_randn(dync_shape(rows, 4)), *base = dync_mul(in.leaf[0], 1.25),
+                *wide = dync_randn(dync_shape(rows + 1, 8));
     for (int i = 0; i < p->n_args; i++) {
         dync_tensor *t = NULL;
         switch (p->arg[i]) {
@@ -184,7 +231,12 @@ static inputs make_inputs(const program *p)
 /* ---- one run --------------------------------------------------------------------------------- */
 /* backend of compiled autograd, where backward is captured too */
 static const char *captured;
-typedef struct { int n_args, n; dync_tensor *t[MAX_ALL], *grad[2]; dync_status forward, after, backward; char message[400]; } outcome;
+typedef struct {
+    int n_args, n;
+    dync_tensor *t[MAX_ALL], *grad[2];
+    dync_status forward, after, backward;
+    char message[400];
+} outcome;
 static dync_status take_error(outcome *o)
 {
     dync_status s = dync_error();
@@ -205,9 +257,13 @@ static outcome run_once(dync_compiled *f, const program *p, int n_ins, uint64_t 
     o.forward = take_error(&o);
     if (o.forward != DYNC_OK) return o;
     for (int i = 0; i < dync_len(r); i++) o.t[o.n++] = dync_as_tensor(dync_at(r, i));
-    if (p->after == 1 && o.n > o.n_args && dync_type(o.t[o.n_args]) == DYNC_F32) dync_mul_(o.t[o.n_args], 3);
+    if (p->after == 1 && o.n > o.n_args && dync_type(o.t[o.n_args]) == DYNC_F32)
+        dync_mul_(o.t[o.n_args], 3);
     if (p->after == 2 && p->n_args && dync_type(o.t[0]) == DYNC_F32) dync_sin_(o.t[0]);
-    if (p->after == 3 && o.n > o.n_args && dync_type(o.t[o.n - 1]) == DYNC_F32) DYNC_NO_GRAD { dync_add_(o.t[o.n - 1], 1); }
+    if (p->after == 3 && o.n > o.n_args && dync_type(o.t[o.n - 1]) == DYNC_F32) DYNC_NO_GRAD
+        {
+            dync_add_(o.t[o.n - 1], 1);
+        }
     o.after = take_error(&o);
     for (int i = 0; i < o.n; i++) {
         if (!dync_requires_grad(o.t[i])) continue;
@@ -225,8 +281,14 @@ static outcome run_once(dync_compiled *f, const program *p, int n_ins, uint64_t 
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
-static dync_tensor *numbers(dync_tensor *t) { return dync_where(dync_ne(dync_detach(t), dync_detach(t)), 12345, dync_detach(t)); }
-static bool equal(dync_tensor *a, dync_tensor *b) { return dync_ndim(a) == dync_ndim(b) && same(numbers(a), numbers(b), 1e-3); }
+static dync_tensor *numbers(dync_tensor *t)
+{
+    return dync_where(dync_ne(dync_detach(t), dync_detach(t)), 12345, dync_detach(t));
+}
+static bool equal(dync_tensor *a, dync_tensor *b)
+{
+    return dync_ndim(a) == dync_ndim(b) && same(numbers(a), numbers(b), 1e-3);
+}
 /* Distance in bytes where the two lie on one memory: overlapping, as far as their bounds tell. */
 static bool meet(dync_tensor *a, dync_tensor *b, int64_t *distance)
 {
@@ -247,7 +309,8 @@ static const char *differs(const program *p, const outcome *a, const outcome *b)
     if (a->forward != b->forward) return b->forward ? b->message : "an error that does not come";
     if (a->forward != DYNC_OK) return NULL;
     if (a->n != b->n) return "number of outputs";
-    if (a->after != b->after) return b->after ? b->message : "an error of a write that does not come";
+    if (a->after != b->after)
+        return b->after ? b->message : "an error of a write that does not come";
     for (int i = 0; i < a->n; i++) {
         dync_tensor *x = a->t[i], *y = b->t[i];
         if (!equal(x, y)) return i < a->n_args ? "an input" : "an output";
@@ -256,16 +319,21 @@ static const char *differs(const program *p, const outcome *a, const outcome *b)
         for (int k = 0; k < i; k++) {
             int64_t d = 0, e = 0;
             if ((x == a->t[k]) != (y == b->t[k])) return "identity";
-            if (meet(x, a->t[k], &d) != meet(y, b->t[k], &e) || d * (d == e) != e * (d == e)) return "memory";
+            if (meet(x, a->t[k], &d) != meet(y, b->t[k], &e) || d * (d == e) != e * (d == e))
+                return "memory";
         }
     }
-    if (a->backward != DYNC_OK) return NULL;                    /* compiled code may be able to */
+    if (a->backward != DYNC_OK) return NULL; /* compiled code may be able to */
     /* one node holds what all values of a graph need, those too that the loss does not */
-    if (b->backward != DYNC_OK && (p->breaks || p->after) && strstr(b->message, "modified by an inplace operation")) return NULL;
+    if (b->backward != DYNC_OK && (p->breaks || p->after) &&
+        strstr(b->message, "modified by an inplace operation"))
+        return NULL;
     if (b->backward != DYNC_OK) return b->message;
     for (int i = 0; i < 2; i++) {
         /* one node stands for the whole: where eager has no gradient it may give zeros */
-        if (!a->grad[i] && b->grad[i] && dync_item(dync_sum(dync_abs(b->grad[i]), DYNC_ALL, false)) > 0) return "a gradient too many";
+        if (!a->grad[i] && b->grad[i] &&
+            dync_item(dync_sum(dync_abs(b->grad[i]), DYNC_ALL, false)) > 0)
+            return "a gradient too many";
         if (a->grad[i] && !(b->grad[i] && equal(a->grad[i], b->grad[i]))) return "a gradient";
     }
     return NULL;
@@ -276,11 +344,13 @@ static const char *fails(const program *p, const char *backend, uint64_t seed)
     static char text[430];
     const char *what = NULL;
     program mine = *p;
-    dync_compiled *f = dync_compile(run, .args = "a, b, c, d", .backend = backend, .user = &mine, .fullgraph = !p->breaks);
-    for (uint64_t call = 0; call < 3 && !what; call++)
-        DYNC_SCOPE {
+    dync_compiled *f = dync_compile(run, .args = "a, b, c, d", .backend = backend, .user = &mine,
+                                    .fullgraph = !p->breaks);
+    for (uint64_t call = 0; call < 3 && !what; call++) DYNC_SCOPE
+        {
             rows = growing ? 3 + (int64_t)call : 3;
-            outcome want = run_once(NULL, p, p->n, seed + call), got = run_once(f, p, p->n, seed + call);
+            outcome want = run_once(NULL, p, p->n, seed + call),
+                    got = run_once(f, p, p->n, seed + call);
             what = differs(p, &want, &got);
             if (what) snprintf(text, sizeof text, "call %d: %s", (int)call, what);
         }
@@ -304,10 +374,13 @@ static void make(program *p, uint64_t seed)
     for (int tries = 0; p->n < want && tries < 60; tries++) {
         int have = p->n_args + p->n;
         ins *s = &p->at[p->n];
-        *s = (ins){(int)rnd(OP_nop + (uint32_t)break_allowed * 2), have - 1 - (int)rnd(have < 4 ? (uint32_t)have : 4), (int)rnd((uint32_t)have), rnd(1 << 20), rnd(8) == 0};
+        *s = (ins){(int)rnd(OP_nop + (uint32_t)break_allowed * 2),
+                   have - 1 - (int)rnd(have < 4 ? (uint32_t)have : 4), (int)rnd((uint32_t)have),
+                   rnd(1 << 20), rnd(8) == 0};
         if (rnd(4) == 0) s->a = (int)rnd((uint32_t)p->n_args);
         p->out[0] = have, p->n_out = 1;
-        DYNC_SCOPE {
+        DYNC_SCOPE
+        {
             outcome o = run_once(NULL, p, p->n + 1, seed);
             if (o.forward == DYNC_OK && (o.backward == DYNC_OK || error_allowed)) {
                 /* hooks on values end a graph */
@@ -318,11 +391,14 @@ static void make(program *p, uint64_t seed)
     }
     int have = p->n_args + p->n;
     p->n_out = rnd(20) ? 1 + (int)rnd(MAX_OUT) : 0;
-    for (int i = 0; i < p->n_out; i++) p->out[i] = rnd(3) ? have - 1 - (int)rnd(have < 6 ? (uint32_t)have : 6) : (int)rnd((uint32_t)have);
+    for (int i = 0; i < p->n_out; i++)
+        p->out[i] = rnd(3) ? have - 1 - (int)rnd(have < 6 ? (uint32_t)have : 6)
+                           : (int)rnd((uint32_t)have);
 }
 static int root(const program *p, int v)
 {
-    while (v >= p->n_args && v < p->n_args + p->n && p->at[v - p->n_args].op == OP_nop) v = p->at[v - p->n_args].a;
+    while (v >= p->n_args && v < p->n_args + p->n && p->at[v - p->n_args].op == OP_nop)
+        v = p->at[v - p->n_args].a;
     return v;
 }
 static void show(const program *p)
@@ -330,10 +406,15 @@ static void show(const program *p)
     for (int i = 0; i < p->n_args; i++) printf("  v%d: %s\n", i, in_names[p->arg[i]]);
     for (int i = 0; i < p->n; i++)
         if (p->at[i].op != OP_nop)
-            printf("  v%d = %s(v%d, v%d, r %u, k %.1f)%s\n", p->n_args + i, op_names[p->at[i].op], root(p, p->at[i].a), root(p, p->at[i].b), p->at[i].r,
-                   (double)(p->at[i].r % 31) / 10 - 1.5, p->at[i].no_grad ? " without grad mode" : "");
+            printf("  v%d = %s(v%d, v%d, r %u, k %.1f)%s\n", p->n_args + i, op_names[p->at[i].op],
+                   root(p, p->at[i].a), root(p, p->at[i].b), p->at[i].r,
+                   (double)(p->at[i].r % 31) / 10 - 1.5,
+                   p->at[i].no_grad ? " without grad mode" : "");
     for (int i = 0; i < p->n_out; i++) printf("%sv%d", i ? ", " : "  return ", root(p, p->out[i]));
-    printf("%s\n", p->after == 1 ? "; then out[0].mul_(3)" : p->after == 2 ? "; then v0.sin_()" : p->after == 3 ? "; then out[-1].add_(1) without grad mode" : "");
+    printf("%s\n", p->after == 1   ? "; then out[0].mul_(3)"
+                   : p->after == 2 ? "; then v0.sin_()"
+                   : p->after == 3 ? "; then out[-1].add_(1) without grad mode"
+                                   : "");
 }
 /* Makes it simpler step by step while it still fails. */
 static void shrink(program *p, const char *backend, uint64_t seed)
@@ -371,12 +452,19 @@ static void shrink(program *p, const char *backend, uint64_t seed)
                 q.after = 0;
             }
             bool smaller = false;
-            DYNC_SCOPE { smaller = run_once(NULL, &q, q.n, seed).forward == DYNC_OK && fails(&q, backend, seed); }
+            DYNC_SCOPE
+            {
+                smaller = run_once(NULL, &q, q.n, seed).forward == DYNC_OK &&
+                          fails(&q, backend, seed);
+            }
             if (smaller) *p = q, again = true;
         }
     }
 }
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 static void many(const char *backend, int count)
 {
@@ -392,10 +480,12 @@ static void many(const char *backend, int count)
         DYNC_SCOPE { what = fails(&p, backend, seed); }
         if (!what) continue;
         bad++;
-        EXPECT(what == NULL);                         /* a compiled program differs from eager */
+        EXPECT(what == NULL); /* a compiled program differs from eager */
         shrink(&p, backend, seed);
         DYNC_SCOPE { what = fails(&p, backend, seed); }
-        printf("program %d of --seed %llu on %s, shrunk: %s\n", i, (unsigned long long)test__state.seed, backend, what ? what : "it does not fail again");
+        printf("program %d of --seed %llu on %s, shrunk: %s\n", i,
+               (unsigned long long)test__state.seed, backend,
+               what ? what : "it does not fail again");
         show(&p);
     }
 }

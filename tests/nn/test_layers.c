@@ -4,7 +4,10 @@
 #include "tol.h"
 #include "samples.c"
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 #define QUIET dync_on_error(quiet, NULL)
 
 /* As fill in tests/oracle/nn.py. */
@@ -38,7 +41,8 @@ static int compare(dync_value v, const float *want, int at)
     dync_tensor *t = dync_as_tensor(v);
     if (!EXPECT(t != NULL)) return at;
     const float *got = dync_data(dync_contiguous(dync_detach(t)));
-    for (int64_t i = 0; i < dync_numel(t); i++) EXPECT_NEAR((double)got[i], (double)want[at + i], TOL_F32_SUM);
+    for (int64_t i = 0; i < dync_numel(t); i++)
+        EXPECT_NEAR((double)got[i], (double)want[at + i], TOL_F32_SUM);
     return at + (int)dync_numel(t);
 }
 
@@ -70,7 +74,9 @@ static void check(dync_module *m, const float *want, int n, int nargs, const dyn
     EXPECT_OK(dync_error());
     dync_shutdown();
 }
-#define CHECK(m, want, ...) check(m, want, (int)(sizeof want / sizeof want[0]), DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
+#define CHECK(m, want, ...)                                                      \
+    check(m, want, (int)(sizeof want / sizeof want[0]), DYNC_COUNT(__VA_ARGS__), \
+          (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
 
 TEST(gru)
 {
@@ -98,7 +104,8 @@ TEST(lstm_with_a_state)
 {
     dync_module *m = dync_nn_lstm(3, 4, 2, true);
     int n = fill_weights(m);
-    dync_value state = dync_tuple(input(dync_shape(4, 2, 4), n + 1), input(dync_shape(4, 2, 4), n + 2));
+    dync_value state =
+        dync_tuple(input(dync_shape(4, 2, 4), n + 1), input(dync_shape(4, 2, 4), n + 2));
     CHECK(m, sample_lstm, input(dync_shape(5, 2, 3), n), state);
 }
 
@@ -114,8 +121,8 @@ TEST(attention_with_a_mask)
 {
     dync_module *m = dync_nn_multihead_attention(6, 3);
     int n = fill_weights(m);
-    CHECK(m, sample_mha_masked, input(dync_shape(2, 3, 6), n), input(dync_shape(2, 5, 6), n + 1), input(dync_shape(2, 5, 6), n + 2),
-          input(dync_shape(3, 5), n + 3));
+    CHECK(m, sample_mha_masked, input(dync_shape(2, 3, 6), n), input(dync_shape(2, 5, 6), n + 1),
+          input(dync_shape(2, 5, 6), n + 2), input(dync_shape(3, 5), n + 3));
 }
 
 TEST(convolutions)
@@ -181,29 +188,37 @@ TEST(misuse_is_refused)
     dync_shutdown();
 }
 
-/* torch: F.batch_norm(torch.zeros(0, 2), torch.zeros(2), torch.ones(2), training=True) leaves the statistics alone */
+/* torch: F.batch_norm(torch.zeros(0, 2), torch.zeros(2), torch.ones(2), training=True) leaves the
+ * statistics alone */
 static dync_tensor *running[2];
-static dync_tensor *normed(dync_tensor *x) { return dync_batch_norm(x, NULL, NULL, running[0], running[1], true, 0.1, 1e-5); }
+static dync_tensor *normed(dync_tensor *x)
+{
+    return dync_batch_norm(x, NULL, NULL, running[0], running[1], true, 0.1, 1e-5);
+}
 TEST(batch_norm_of_an_empty_batch)
 {
     dync_compiled *f = dync_compile(normed, .args = "x");
     for (int k = 0; k < 4; k++) {
         int64_t c = 1 + k / 2;
         running[0] = dync_zeros(dync_shape(c)), running[1] = dync_ones(dync_shape(c));
-        dync_tensor *x = dync_zeros(dync_shape(0, c), .requires_grad = true), *y = k % 2 ? dync_call(f, x) : normed(x);
+        dync_tensor *x = dync_zeros(dync_shape(0, c), .requires_grad = true),
+                    *y = k % 2 ? dync_call(f, x) : normed(x);
         EXPECT_EQ_INT(dync_numel(y), 0);
         EXPECT_EQ_INT(dync_backward(dync_sum(y, DYNC_ALL, false)), DYNC_OK);
-        EXPECT(dync_equal(running[0], dync_zeros(dync_shape(c))) && dync_equal(running[1], dync_ones(dync_shape(c))));
+        EXPECT(dync_equal(running[0], dync_zeros(dync_shape(c))) &&
+               dync_equal(running[1], dync_ones(dync_shape(c))));
     }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_compiled_free(f);
     dync_shutdown();
 }
 
-/* torch: Sequential(Linear, LSTM) gives (out, (h, c)); a Linear behind them is given that tuple and refuses it */
+/* torch: Sequential(Linear, LSTM) gives (out, (h, c)); a Linear behind them is given that tuple and
+ * refuses it */
 TEST(a_sequence_hands_on_whatever_a_module_gives)
 {
-    dync_module *linear = dync_nn_linear(4, 6, true), *lstm = dync_nn_lstm(6, 5, 1, false), *m = dync_sequential(linear, lstm);
+    dync_module *linear = dync_nn_linear(4, 6, true), *lstm = dync_nn_lstm(6, 5, 1, false),
+                *m = dync_sequential(linear, lstm);
     dync_tensor *x = dync_rand(dync_shape(7, 2, 4));
     dync_value want = dync_module_call(lstm, dync_forward_call(linear, x));
     dync_compiled *f = dync_compile(m);
@@ -212,7 +227,8 @@ TEST(a_sequence_hands_on_whatever_a_module_gives)
         REQUIRE(dync_len(r) == 2 && dync_len(dync_at(r, 1)) == 2);
         EXPECT(dync_allclose(dync_at(r, 0).as.t, dync_at(want, 0).as.t, 1e-5, 1e-6));
         for (int i = 0; i < 2; i++)
-            EXPECT(dync_allclose(dync_at(dync_at(r, 1), i).as.t, dync_at(dync_at(want, 1), i).as.t, 1e-5, 1e-6));
+            EXPECT(dync_allclose(dync_at(dync_at(r, 1), i).as.t, dync_at(dync_at(want, 1), i).as.t,
+                                 1e-5, 1e-6));
     }
     dync_compiled_free(f);
     dync_module_free(m);

@@ -1,5 +1,6 @@
-/* tests/ops/test_halves.c: rounding to bfloat16 of every kind of float (subnormal ones, infinities, NaN, ties, overflow) against the definition by
- * integers, alone, between operators and where one vector has subnormal numbers and others. */
+/* tests/ops/test_halves.c: rounding to bfloat16 of every kind of float (subnormal ones, infinities,
+ * NaN, ties, overflow) against the definition by integers, alone, between operators and where one
+ * vector has subnormal numbers and others. */
 #include "dync.h"
 #include "test.h"
 #include <string.h>
@@ -7,7 +8,7 @@
 enum { LOWS = 6, N = 65536 * LOWS };
 static const uint32_t low[LOWS] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
 
-static uint16_t rounded(uint32_t bits)                /* to nearest, ties to even; NaN stays NaN, quiet */
+static uint16_t rounded(uint32_t bits) /* to nearest, ties to even; NaN stays NaN, quiet */
 {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -32,7 +33,8 @@ static dync_tensor *all_floats(bool mixed)
 {
     dync_tensor *t = dync_empty(dync_shape(N));
     uint32_t *to = dync_data(t);
-    for (uint32_t i = 0; i < N; i++) to[i] = (mixed ? i * 40503u & 0xffff : i / LOWS) << 16 | low[i % LOWS];
+    for (uint32_t i = 0; i < N; i++)
+        to[i] = (mixed ? i * 40503u & 0xffff : i / LOWS) << 16 | low[i % LOWS];
     return t;
 }
 
@@ -63,16 +65,18 @@ static uint16_t of_chain(const void *x, int64_t i)
 }
 static uint16_t of_twice(const void *x, int64_t i)
 {
-    float h = float_of(((const uint16_t *)x)[i]), t = float_of(rounded(bits_of(h * 1.0625f))), three = float_of(rounded(bits_of(t * 3)));
+    float h = float_of(((const uint16_t *)x)[i]), t = float_of(rounded(bits_of(h * 1.0625f))),
+          three = float_of(rounded(bits_of(t * 3)));
     return rounded(bits_of(three - t));
 }
 
 TEST(bfloat16_of_all_floats)
 {
-    for (int mixed = 0; mixed < 2; mixed++)
-        DYNC_SCOPE {
+    for (int mixed = 0; mixed < 2; mixed++) DYNC_SCOPE
+        {
             dync_tensor *x = all_floats(mixed), *h = cast(x);
-            dync_compiled *f[3] = {dync_compile(cast), dync_compile(chain), dync_compile(read_twice)};
+            dync_compiled *f[3] = {dync_compile(cast), dync_compile(chain),
+                                   dync_compile(read_twice)};
             expect_bits(h, x, of_cast);
             expect_bits(dync_call(f[0], x), x, of_cast);
             expect_bits(chain(h), h, of_chain);

@@ -46,9 +46,9 @@ static dync_tensor *conv(dync_tensor *x, dync_tensor *w, dync_tensor *b)
         dync_relu(dync_conv2d(x, w, b, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1));
     y = dync_max_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), dync_shape(1, 1),
                         false);
-    return dync_flatten(dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0),
-                                        false, true),
-                        1, -1);
+    return dync_flatten(
+        dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), false, true), 1,
+        -1);
 }
 
 static dync_tensor *attention(dync_tensor *q, dync_tensor *k, dync_tensor *v)
@@ -100,7 +100,7 @@ static dync_tensor *through_file(dync_program **p, int nargs, const dync_value *
         dync_value args_[] = {DYNC_MAP_V(__VA_ARGS__)};                                            \
         dync_tensor *want_ = fn(__VA_ARGS__);                                                      \
         dync_program *p_ = dync_export(fn, __VA_ARGS__);                                           \
-        REQUIRE(want_ &&p_);                                                                       \
+        REQUIRE(want_ && p_);                                                                      \
         EXPECT(dync_allclose(want_,                                                                \
                              dync_as_tensor(dync_program_run(p_, DYNC_COUNT(__VA_ARGS__), args_)), \
                              TOL_F32_SUM, TOL_F32_CHAIN));                                         \
@@ -127,10 +127,7 @@ TEST(pointwise_program)
 }
 
 static dync_tensor *sines(dync_tensor *a) { return dync_sin(a); }
-TEST(empty_program)
-{
-    CHECK(sines, "SINES", dync_zeros(dync_shape(0, 4)));
-}
+TEST(empty_program) { CHECK(sines, "SINES", dync_zeros(dync_shape(0, 4))); }
 
 TEST(softmax_program)
 {
@@ -210,7 +207,8 @@ TEST(gradients)
     dync_module_free(net);
 }
 
-/* The arguments of a program are those of the function, in their order, used or not; used here from the last to the first. */
+/* The arguments of a program are those of the function, in their order, used or not; used here from
+ * the last to the first. */
 static dync_tensor *backwards(dync_tensor *a, dync_tensor *b, dync_tensor *c)
 {
     (void)b;
@@ -220,7 +218,8 @@ static dync_tensor *backwards(dync_tensor *a, dync_tensor *b, dync_tensor *c)
 TEST(arguments_in_order)
 {
     float x[2] = {1, 2}, y[2] = {10, 20};
-    dync_tensor *a = dync_from(x, dync_shape(2)), *b = dync_zeros(dync_shape(5)), *c = dync_from(y, dync_shape(2));
+    dync_tensor *a = dync_from(x, dync_shape(2)), *b = dync_zeros(dync_shape(5)),
+                *c = dync_from(y, dync_shape(2));
     dync_program *p = dync_export(backwards, a, b, c);
     REQUIRE(p != NULL);
     dync_value args[3] = {DYNC_V(a), DYNC_V(b), DYNC_V(c)};
@@ -231,7 +230,7 @@ TEST(arguments_in_order)
         EXPECT_NEAR(((const float *)dync_data(out))[1], 38, 0);
         REQUIRE(dync_equal(through_file(&p, 3, args), out));
     }
-    args[1] = args[0];                                   /* an unused argument has its shape too */
+    args[1] = args[0]; /* an unused argument has its shape too */
     dync_on_error(NULL, NULL);
     EXPECT(dync_program_run(p, 3, args).kind == DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
@@ -246,7 +245,11 @@ TEST(arguments_in_order)
         first = first || strstr(text, "BACKWARDS_IN0_SIZE 2");
         unused = unused || strstr(text, "BACKWARDS_IN1_SIZE 5");
         last = last || strstr(text, "BACKWARDS_IN2_SIZE 2");
-        four = four || strstr(text, "void backwards(const float *in0, const float *in1, const float *in2, float *out0)");
+        four =
+            four ||
+            strstr(
+                text,
+                "void backwards(const float *in0, const float *in1, const float *in2, float *out0)");
     }
     fclose(f);
     remove(at);
@@ -255,7 +258,10 @@ TEST(arguments_in_order)
     dync_program_free(p);
 }
 
-static dync_tensor *rows_of_two(dync_tensor *x) { return dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1)); }
+static dync_tensor *rows_of_two(dync_tensor *x)
+{
+    return dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1));
+}
 
 /* A program has the sizes that it was exported for, whatever is marked as changing. */
 TEST(marked_sizes)
@@ -278,15 +284,20 @@ TEST(marked_sizes)
     dync_program_free(p);
 }
 
-static dync_tensor *column_sums(dync_tensor *x) { return dync_sum(dync_mul(x, 2), dync_shape(0), false); }
+static dync_tensor *column_sums(dync_tensor *x)
+{
+    return dync_sum(dync_mul(x, 2), dync_shape(0), false);
+}
 static dync_tensor *first_row(dync_tensor *x) { return dync_select(x, 0, 0); }
 static dync_tensor *bump(dync_tensor *x) { return dync_sum(dync_add_(x, 1), DYNC_ALL, false); }
 
 /* Arguments may lie in any strides, whichever the export saw; views and writes still reach them. */
 TEST(any_strides)
 {
-    dync_tensor *dense = dync_reshape(dync_arange(0, 12, 1), dync_shape(4, 3)), *turned = dync_t(dync_clone(dync_t(dense)));
-    dync_tensor *row = dync_reshape(dync_arange(0, 3, 1), dync_shape(1, 3)), *spread = dync_expand(row, dync_shape(4, 3));
+    dync_tensor *dense = dync_reshape(dync_arange(0, 12, 1), dync_shape(4, 3)),
+                *turned = dync_t(dync_clone(dync_t(dense)));
+    dync_tensor *row = dync_reshape(dync_arange(0, 3, 1), dync_shape(1, 3)),
+                *spread = dync_expand(row, dync_shape(4, 3));
     dync_tensor *in[3] = {dense, turned, spread};
     for (int i = 0; i < 3; i++) {
         dync_program *p = dync_export(column_sums, in[i]), *v = dync_export(first_row, in[i]);
@@ -333,15 +344,28 @@ TEST(refusals)
 
 /* What comes in goes out: no operator is called, or an argument is not used by any. */
 static dync_tensor *identity_of(dync_tensor *x) { return x; }
-static dync_value turned_around(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_tuple(a[1], a[0]); }
-static dync_value one_beside(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_tuple(a[1], dync_mul(a[0].as.t, 2)); }
-static dync_value nothing(const dync_value *a, int n, void *user) { (void)a, (void)n, (void)user; return DYNC_NONE; }
+static dync_value turned_around(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(a[1], a[0]);
+}
+static dync_value one_beside(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(a[1], dync_mul(a[0].as.t, 2));
+}
+static dync_value nothing(const dync_value *a, int n, void *user)
+{
+    (void)a, (void)n, (void)user;
+    return DYNC_NONE;
+}
 
 TEST(the_identity_is_a_program)
 {
     dync_tensor *x = dync_rand(dync_shape(2)), *y = dync_rand(dync_shape(3));
     dync_module *m = dync_nn_identity();
-    dync_program *p[4] = {dync_export(identity_of, x), dync_export(m, x), dync_export(turned_around, x, y), dync_export(one_beside, x, y)};
+    dync_program *p[4] = {dync_export(identity_of, x), dync_export(m, x),
+                          dync_export(turned_around, x, y), dync_export(one_beside, x, y)};
     for (int k = 0; k < 4; k++) {
         dync_value args[2] = {DYNC_V(x), DYNC_V(y)};
         for (int again = 0; again < 3; again++) {

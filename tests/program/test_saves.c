@@ -1,4 +1,5 @@
-/* What is saved is there whole, or the file before it still is: a disk without room, a folder without rights, links. */
+/* What is saved is there whole, or the file before it still is: a disk without room, a folder
+ * without rights, links. */
 #include "dync.h"
 #include "test.h"
 #if defined(__unix__)
@@ -104,7 +105,7 @@ TEST(no_room_leaves_the_old_file)
         EXPECT(holds(path, "before"));
         EXPECT_EQ_INT(entries(false), 1);
         remove(path);
-        EXPECT_STATUS(save_without_room(kind, path), DYNC_ERR_IO);   /* nor is there half a one */
+        EXPECT_STATUS(save_without_room(kind, path), DYNC_ERR_IO); /* nor is there half a one */
         dync_clear_error();
         EXPECT_EQ_INT(entries(false), 0);
         EXPECT_OK(save(kind, path));
@@ -113,7 +114,8 @@ TEST(no_room_leaves_the_old_file)
     entries(true);
 }
 
-/* A pipe is written as it is; a folder, or none, is an error. Never of /dev here: a fault would replace it. */
+/* A pipe is written as it is; a folder, or none, is an error. Never of /dev here: a fault would
+ * replace it. */
 TEST(pipes_and_folders)
 {
     char bytes[8];

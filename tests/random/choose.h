@@ -111,8 +111,10 @@ static int shaped(gen *g, int dtype, int n, const int64_t *size)
 {
     input in = {.dtype = dtype, .ndim = n};
     for (int i = 0; i < n; i++) in.size[i] = as_symbol(g, size[i]);
-    if (chance(g, 12)) in.data = DATA_TIES;
-    else if (chance(g, 15)) in.data = DATA_POSITIVE;
+    if (chance(g, 12))
+        in.data = DATA_TIES;
+    else if (chance(g, 15))
+        in.data = DATA_POSITIVE;
     return add_input(g, in);
 }
 static int shaped_index(gen *g, int n, const int64_t *size, int64_t below, int distinct_dim)
@@ -209,8 +211,10 @@ static bool bounded(gen *g, int id)
     dync_tensor *t = g->v[id];
     bool good = dync_numel(t) <= 6000;
     if (!good || !is_float(dync_type(t)) || dync_numel(t) == 0) return good;
-    DYNC_SCOPE {
-        DYNC_NO_GRAD {
+    DYNC_SCOPE
+    {
+        DYNC_NO_GRAD
+        {
             double most = dync_item(dync_amax(dync_abs(t), DYNC_ALL, false));
             good = most < (dync_type(t) == DYNC_F16 ? 500 : 1e4);
         }

@@ -38,17 +38,24 @@ static bool make_by_schema(gen *g, step *s)
             if ((self = some(g, chance(g, 75) ? FLOATS & want ? FLOATS : want : want, 0, 4)) < 0)
                 return false;
             put_v(s, self);
-        } else if (maybe && chance(g, 35)) put_none(s);
-        else if (value && chance(g, maybe ? 80 : 40)) put_number(g, s);
+        } else if (maybe && chance(g, 35))
+            put_none(s);
+        else if (value && chance(g, maybe ? 80 : 40))
+            put_number(g, s);
         else if (value || strncmp(type, "Tensor", 6) == 0)
             put_v(s, with(g, self, chance(g, 75) ? class_of(type_of(g, self)) : want));
-        else if (strcmp(type, "Dims") == 0) put_dims(g, s, self);
-        else if (strcmp(type, "float") == 0) put_f(s, some_float(g, name));
-        else if (strcmp(type, "bool") == 0) put_b(s, chance(g, 50));
-        else if (strcmp(name, "correction") == 0) put_i(s, rnd(g, 2));
+        else if (strcmp(type, "Dims") == 0)
+            put_dims(g, s, self);
+        else if (strcmp(type, "float") == 0)
+            put_f(s, some_float(g, name));
+        else if (strcmp(type, "bool") == 0)
+            put_b(s, chance(g, 50));
+        else if (strcmp(name, "correction") == 0)
+            put_i(s, rnd(g, 2));
         else if (strcmp(name, "offset") == 0 || strcmp(name, "diagonal") == 0)
             put_i(s, rnd(g, 5) - 2);
-        else put_i(s, some_dim(g, self));
+        else
+            put_i(s, some_dim(g, self));
     }
     return true;
 }
@@ -111,7 +118,8 @@ static void add_sibling(gen *g, const step *first)
     if (!emit(g, &s)) return;
     if (strcmp(rows[both.row].name, "cat") == 0)
         put(&both, (arg){.kind = A_LIST, .n = 2, .d = {first->out[0], s.out[0]}}), put_i(&both, 0);
-    else put_v(&both, first->out[0]), put_v(&both, s.out[0]);
+    else
+        put_v(&both, first->out[0]), put_v(&both, s.out[0]);
     emit(g, &both);
 }
 
@@ -168,7 +176,8 @@ static sizes program_make(program *p, uint64_t seed)
             step fill = {.row = row_named("fill_")};
             put_v(&fill, s.out[0]), put_i(&fill, rnd(g, 3));
             emit(g, &fill);
-        } else if (!row_is(s.row, "INPLACE") && chance(g, 20)) add_sibling(g, &s);
+        } else if (!row_is(s.row, "INPLACE") && chance(g, 20))
+            add_sibling(g, &s);
     }
     choose_outputs(g);
     sizes made = g->s;

@@ -67,7 +67,8 @@ static dync_tensor *input_make(const program *p, int k, const sizes *s, int data
     } else if (in->layout == LAYOUT_OFFSET && in->ndim && in->data != DATA_DISTINCT) {
         shape.d[0] += 1;
         t = dync_slice(input_rows(&r, in, shape, p->exact), 0, 1, DYNC_END, 1);
-    } else t = input_rows(&r, in, shape, p->exact);
+    } else
+        t = input_rows(&r, in, shape, p->exact);
     return p->train && in->grad ? dync_requires_grad_(dync_detach(t), true) : t;
 }
 
@@ -121,8 +122,8 @@ static dync_tensor *moved(dync_tensor *t)
     double *data = malloc((size_t)(n + 1) * sizeof *data);
     if (!data || !is_float(dtype)) return free(data), t;
     for (int64_t i = 0; i < n; i++) data[i] = 1 + (rng_below(&noise, 3) - 1) * dtype_ulp(dtype);
-    dync_tensor *factor = dync_to_dtype(dync_from(data, shape, .dtype = DYNC_F64),
-                                        (dync_dtype)dtype);
+    dync_tensor *factor =
+        dync_to_dtype(dync_from(data, shape, .dtype = DYNC_F64), (dync_dtype)dtype);
     free(data);
     return dync_mul(t, factor);
 }
@@ -220,8 +221,10 @@ static dync_value step_value(const step *s, dync_tensor *const *v)
 static bool step_run(const step *s, dync_tensor **v)
 {
     dync_value out = step_value(s, v);
-    if (out.kind == DYNC_KIND_TENSOR) v[s->out[0]] = out.as.t;
-    else if (out.kind != DYNC_KIND_LIST || dync_len(out) < s->nout) return false;
+    if (out.kind == DYNC_KIND_TENSOR)
+        v[s->out[0]] = out.as.t;
+    else if (out.kind != DYNC_KIND_LIST || dync_len(out) < s->nout)
+        return false;
     for (int i = 0; out.kind == DYNC_KIND_LIST && i < s->nout; i++)
         v[s->out[i]] = dync_as_tensor(dync_at(out, i));
     for (int i = 0; noisy && i < s->nout; i++)
@@ -250,7 +253,10 @@ enum { MAX_OUTCOME = MAX_RESULTS + 2 * MAX_INPUTS };
 typedef struct outcome {
     int n;
     dync_tensor *at[MAX_OUTCOME];
-    bool requires[MAX_RESULTS], no_backward;
+    bool
+        requires[
+                MAX_RESULTS],
+        no_backward;
     dync_status status;
     char message[300];
 } outcome;
@@ -289,7 +295,9 @@ static outcome program_call(const program *p, dync_compiled *f, const sizes *s, 
     bool good = dync_error() == DYNC_OK && r.kind == DYNC_KIND_LIST && dync_len(r) == p->n_out;
     for (int i = 0; i < p->n_out; i++) {
         o.at[o.n++] = good ? dync_as_tensor(dync_at(r, i)) : NULL;
-        o.requires[i] = good && dync_requires_grad(o.at[i]);
+        o.
+            requires[
+                    i] = good && dync_requires_grad(o.at[i]);
     }
     if (good && p->train) outcome_backward(p, &o);
     for (int i = 0; i < p->n_in; i++) o.at[o.n++] = in[i];

@@ -107,7 +107,8 @@ static void trial_sample(trial *t)
             if (isfinite(s->low[e]) && fabs(s->low[e]) > s->most) s->most = fabs(s->low[e]);
         }
     }
-    for (int i = 0; i < MODE_SAMPLES; i++) DYNC_SCOPE {
+    for (int i = 0; i < MODE_SAMPLES; i++) DYNC_SCOPE
+        {
             noisy = true;
             noise.s = t->p->seed * 977 + (uint64_t)i;
             outcome o = program_call(t->p, NULL, &t->s, t->data);
@@ -212,7 +213,8 @@ static const char *outcome_differs(trial *t, const outcome *got, char *text, siz
         if (!want || !is) { /* one node stands for several: zeros for nothing are as good */
             if (k < p->n_out + p->n_in || !all_zero(want ? want : is))
                 differs = want ? "nothing" : "something";
-        } else differs = tensor_differs(t, k, is, what, sizeof what);
+        } else
+            differs = tensor_differs(t, k, is, what, sizeof what);
         if (!differs && k < p->n_out && t->plain.requires[k] != got->requires[k])
             differs = "requires_grad";
         if (!differs && k < p->n_out && !same_strides(want, is)) differs = "strides";
@@ -287,7 +289,8 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
     dync_compiled *f = dync_compile(program_run, .user = (void *)(uintptr_t)p,
                                     .backend = m->backend, .options = m->options,
                                     .dynamic = m->dynamic, .recompile_limit = 64);
-    for (int i = 0; i < c.n && !differs; i++) DYNC_SCOPE {
+    for (int i = 0; i < c.n && !differs; i++) DYNC_SCOPE
+        {
             trial t = {.p = p, .s = c.at[i].s, .data = c.at[i].data};
             t.plain.status = DYNC_ERR_VALUE;
             if (inputs_elements(p, &t.s) < MOST_ELEMENTS)
@@ -363,7 +366,8 @@ static const char *plain_differs(const program *p, const sizes *s, char *text, s
     static program q;
     const char *differs = NULL;
     if (!program_exact(p, &q)) return NULL;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         trial t = {.p = p, .s = *s};
         t.plain = program_call(p, NULL, s, 0);
         outcome wide = program_call(&q, NULL, s, 0);

@@ -19,8 +19,10 @@ static bool make_where(gen *g, step *s)
     if (a < 0) return false;
     put_v(s, with(g, a, BOOLS));
     put_v(s, a);
-    if (chance(g, 60)) put_v(s, with(g, a, NUMBERS));
-    else put_number(g, s);
+    if (chance(g, 60))
+        put_v(s, with(g, a, NUMBERS));
+    else
+        put_number(g, s);
     return true;
 }
 /* floor_divide, remainder, fmod, div, pow: a second operand that is not zero, a base that is
@@ -48,7 +50,8 @@ static bool make_quotient(gen *g, step *s)
     for (int i = 0; i < n; i++) in.size[i] = as_symbol(g, size[i]);
     if (chance(g, 30) && class_of(type_of(g, a)) == FLOATS)
         put_v(s, after(g, "exp", after(g, "tanh", with(g, a, FLOATS))));
-    else put_v(s, add_input(g, in));
+    else
+        put_v(s, add_input(g, in));
     return true;
 }
 /* Rows with a domain: the operand is brought there, mostly. */
@@ -71,8 +74,10 @@ static bool make_bitwise(gen *g, step *s)
     int a = some(g, INTS | BOOLS, 0, 4);
     put_v(s, a);
     if (a < 0 || strcmp(rows[s->row].name, "bitwise_not") == 0) return a >= 0;
-    if (chance(g, 70)) put_v(s, with(g, a, INTS | BOOLS));
-    else put_i(s, rnd(g, 9) - 2);
+    if (chance(g, 70))
+        put_v(s, with(g, a, INTS | BOOLS));
+    else
+        put_i(s, rnd(g, 9) - 2);
     return true;
 }
 static bool make_to_dtype(gen *g, step *s)
@@ -128,8 +133,10 @@ static bool make_arange(gen *g, step *s)
 /* empty, empty_like: undefined until they are filled, at once. */
 static bool make_empty(gen *g, step *s)
 {
-    if (strcmp(rows[s->row].name, "empty") == 0) make_factory(g, s);
-    else put_v(s, some(g, NUMBERS, 0, 4));
+    if (strcmp(rows[s->row].name, "empty") == 0)
+        make_factory(g, s);
+    else
+        put_v(s, some(g, NUMBERS, 0, 4));
     return s->a[0].d[0] >= 0;
 }
 static bool make_norm(gen *g, step *s)
@@ -139,8 +146,10 @@ static bool make_norm(gen *g, step *s)
     int64_t d = a >= 0 ? some_dim(g, a) : 0;
     put_v(s, a);
     put_f(s, p[rnd(g, 7)]);
-    if (strcmp(rows[s->row].name, "normalize") == 0) put_i(s, d), put_f(s, 1e-6);
-    else put_d(s, chance(g, 75), &d), put_b(s, chance(g, 50));
+    if (strcmp(rows[s->row].name, "normalize") == 0)
+        put_i(s, d), put_f(s, 1e-6);
+    else
+        put_d(s, chance(g, 75), &d), put_b(s, chance(g, 50));
     return a >= 0;
 }
 static bool make_topk(gen *g, step *s)
@@ -280,8 +289,10 @@ static bool make_conv(gen *g, step *s)
     put_v(s, x), put_v(s, shaped(g, type_of(g, x), k + 2, w));
     put_v(s, chance(g, 60) ? vector(g, type_of(g, x), out) : -1);
     put_d(s, k, (int64_t[]){stride, stride}), put_d(s, k, (int64_t[]){pad, pad});
-    if (back) put_d2(s, 0, 0), put_i(s, groups), put_d2(s, dil, dil);
-    else put_d(s, k, (int64_t[]){dil, dil}), put_i(s, groups);
+    if (back)
+        put_d2(s, 0, 0), put_i(s, groups), put_d2(s, dil, dil);
+    else
+        put_d(s, k, (int64_t[]){dil, dil}), put_i(s, groups);
     return true;
 }
 static bool make_pool(gen *g, step *s)
@@ -336,8 +347,10 @@ static bool make_norm_layer(gen *g, step *s)
     arg of = {.kind = A_DIMS, .n = k};
     for (int i = 0; i < k; i++) shape[i] = sz(g, x, n - k + i), of.d[i] = n - k + i, of.from[i] = x;
     put_v(s, x);
-    if (group) put_i(s, c % 2 == 0 && chance(g, 60) ? 2 : 1);
-    else if (!instance) put(s, of);
+    if (group)
+        put_i(s, c % 2 == 0 && chance(g, 60) ? 2 : 1);
+    else if (!instance)
+        put(s, of);
     bool affine = chance(g, 60);
     put_v(s, !affine ? -1 : group || instance ? vector(g, dt, c) : shaped(g, dt, k, shape));
     if (rms) return chance(g, 50) ? put_none(s) : put_f(s, 1e-4), true;
@@ -356,8 +369,10 @@ static bool make_attention(gen *g, step *s)
         put_v(s, shaped(g, dt, n, (int64_t[]){b, h, m, ev} + off));
     put_v(s, mask ? shaped(g, dt, 2, (int64_t[]){l, m}) : -1);
     put_f(s, 0), put_b(s, causal);
-    if (chance(g, 50)) put_none(s);
-    else put_f(s, 0.5);
+    if (chance(g, 50))
+        put_none(s);
+    else
+        put_f(s, 0.5);
     return true;
 }
 static bool make_embedding(gen *g, step *s)
@@ -417,11 +432,14 @@ static bool make_view(gen *g, step *s) /* view, reshape: some dims as one, or on
     arg d = {.kind = A_DIMS};
     int how = rnd(g, 4);
     for (int i = 0; i < k; i++) {
-        if (how == 0 && i == at && i + 1 < k) d.d[d.n] = -1, d.from[d.n++] = -1, i++;
+        if (how == 0 && i == at && i + 1 < k)
+            d.d[d.n] = -1, d.from[d.n++] = -1, i++;
         else if (how == 1 && i == at && sz(g, a, i) % 2 == 0)
             d.d[d.n] = 2, d.from[d.n++] = -1, d.d[d.n] = -1, d.from[d.n++] = -1;
-        else if (how == 2 && d.n == 0) d.d[d.n] = -1, d.from[d.n++] = -1, i = k;
-        else d.d[d.n] = i, d.from[d.n++] = a;
+        else if (how == 2 && d.n == 0)
+            d.d[d.n] = -1, d.from[d.n++] = -1, i = k;
+        else
+            d.d[d.n] = i, d.from[d.n++] = a;
     }
     if (how == 3) d.d[d.n] = 1, d.from[d.n++] = -1;
     put_v(s, a), put(s, d);
@@ -482,8 +500,10 @@ static bool make_unflatten(gen *g, step *s)
     if (a < 0) return false;
     int dim = some_dim(g, a);
     put_v(s, a), put_i(s, dim);
-    if (chance(g, 50) && sz(g, a, dim) % 2 == 0) put_d2(s, 2, -1);
-    else put_d2(s, -1, 1);
+    if (chance(g, 50) && sz(g, a, dim) % 2 == 0)
+        put_d2(s, 2, -1);
+    else
+        put_d2(s, -1, 1);
     return true;
 }
 /* Inside the elements of a: what lies beyond them in the memory is nobody's. */
@@ -507,7 +527,8 @@ static bool make_cat(gen *g, step *s)
     for (int i = 1; i < list.n; i++) {
         int64_t size[DYNC_MAX_DIMS];
         int b = a;
-        if (stack || chance(g, 60)) b = chance(g, 20) ? a : like(g, a, type_of(g, a));
+        if (stack || chance(g, 60))
+            b = chance(g, 20) ? a : like(g, a, type_of(g, a));
         else {
             for (int k = 0; k < n; k++) size[k] = k == dim ? rnd(g, 4) : sz(g, a, k);
             b = shaped(g, type_of(g, a), n, size);
@@ -553,8 +574,10 @@ static bool make_pad(gen *g, step *s)
     int k = 1 + rnd(g, nd(g, a) < 2 ? 1 : 2);
     for (int i = 0; i < 2 * k; i++) d[i] = rnd(g, 4) - (chance(g, 20) ? 1 : 0);
     put_v(s, a), put_d(s, 2 * k, d);
-    if (chance(g, 50)) put_none(s);
-    else put_number(g, s);
+    if (chance(g, 50))
+        put_none(s);
+    else
+        put_number(g, s);
     return true;
 }
 static bool make_movedim(gen *g, step *s)
@@ -598,8 +621,10 @@ static bool make_index(gen *g, step *s)
     int index = shaped_index(g, n, size, below, plain && !number && n ? at : -1);
     if (along) return put_v(s, index), put_i(s, dim), true;
     put_i(s, dim), put_v(s, index);
-    if (number) put_number(g, s);
-    else if (writes) put_v(s, shaped(g, type_of(g, a), n, size));
+    if (number)
+        put_number(g, s);
+    else if (writes)
+        put_v(s, shaped(g, type_of(g, a), n, size));
     return true;
 }
 static bool make_list(gen *g, step *s)
@@ -609,10 +634,12 @@ static bool make_list(gen *g, step *s)
     if (a < 0 || nd(g, a) == 0) return false;
     int dim = some_dim(g, a);
     put_v(s, a);
-    if (strcmp(name, "split") == 0) put_i(s, 1 + sz(g, a, dim) / (1 + rnd(g, 3)));
+    if (strcmp(name, "split") == 0)
+        put_i(s, 1 + sz(g, a, dim) / (1 + rnd(g, 3)));
     else if (strcmp(name, "split_sizes") == 0)
         put_d2(s, sz(g, a, dim) / 2, sz(g, a, dim) - sz(g, a, dim) / 2);
-    else if (strcmp(name, "chunk") == 0) put_i(s, 1 + rnd(g, 4));
+    else if (strcmp(name, "chunk") == 0)
+        put_i(s, 1 + rnd(g, 4));
     put_i(s, dim);
     return strcmp(name, "unbind") != 0 || sz(g, a, dim) <= MAX_OUT;
 }
@@ -621,8 +648,10 @@ static bool make_random(gen *g, step *s)
 {
     int a = some(g, FLOATS, 0, 4);
     put_v(s, a);
-    if (strncmp(rows[s->row].name, "normal", 6) == 0) put_f(s, 0.5), put_f(s, 1.5);
-    else put_f(s, -1), put_f(s, 2);
+    if (strncmp(rows[s->row].name, "normal", 6) == 0)
+        put_f(s, 0.5), put_f(s, 1.5);
+    else
+        put_f(s, -1), put_f(s, 2);
     return a >= 0;
 }
 static bool make_bernoulli(gen *g, step *s)

@@ -11,8 +11,10 @@ static void print_dims(const arg *a)
     }
     printf("dync_shape(");
     for (int i = 0; i < a->n; i++) {
-        if (a->from[i] < 0) printf("%s%lld", i ? ", " : "", (long long)a->d[i]);
-        else printf("%sdync_dim(v%d, %d)", i ? ", " : "", a->from[i], (int)a->d[i]);
+        if (a->from[i] < 0)
+            printf("%s%lld", i ? ", " : "", (long long)a->d[i]);
+        else
+            printf("%sdync_dim(v%d, %d)", i ? ", " : "", a->from[i], (int)a->d[i]);
     }
     printf(")");
 }
@@ -22,9 +24,12 @@ static void print_arg(const arg *a, const char *type)
     case A_NONE: printf(strncmp(type, "Value", 5) == 0 ? "DYNC_NONE" : "NULL"); break;
     case A_VALUE: printf("v%d", (int)a->d[0]); break;
     case A_INT:
-        if (strcmp(type, "Device") == 0) printf("DYNC_CPU");
-        else if (a->d[0] == DYNC_END) printf("DYNC_END");
-        else printf("%lld", (long long)a->d[0]);
+        if (strcmp(type, "Device") == 0)
+            printf("DYNC_CPU");
+        else if (a->d[0] == DYNC_END)
+            printf("DYNC_END");
+        else
+            printf("%lld", (long long)a->d[0]);
         break;
     case A_FLOAT: printf(isinf(a->f) ? a->f > 0 ? "INFINITY" : "-INFINITY" : "%.17g", a->f); break;
     case A_BOOL: printf(a->d[0] ? "true" : "false"); break;

@@ -60,7 +60,8 @@ static bool replace_step(program *p, int i, const sizes *s)
 {
     bool good = true;
     step gone = p->at[i];
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *v[MAX_VALUES] = {NULL};
         good = p->n_in + gone.nout <= MAX_INPUTS && forms(p, s, v);
         drop_step(p, i);
@@ -120,7 +121,8 @@ static void shrink(program *p, const mode *m, sizes *s)
             if (row_is(p->at[i].row, "INPLACE")) {
                 if (fills_empty(p, i)) continue;
                 drop_step(&q, i);
-            } else if (!replace_step(&q, i, s)) continue;
+            } else if (!replace_step(&q, i, s))
+                continue;
             if (q.n_steps < p->n_steps && keep_if(p, &q, m, s)) less = true;
         }
         for (int i = 0; i < p->n_in; i++) {

@@ -325,8 +325,8 @@ static outcome run(dync_compiled *f_or_null, int fn, const one_call *c)
     for (int i = dync_module_parameters(net, parameters, 4); i-- > 0;)
         dync_set_grad(parameters[i], NULL);
     int64_t start = now_ns();
-    o.result =
-        f_or_null ? dync_call_values(f_or_null, 3, o.in.arg) : functions[fn].fn(o.in.arg, 3, NULL);
+    o.result = f_or_null ? dync_call_values(f_or_null, 3, o.in.arg)
+                         : functions[fn].fn(o.in.arg, 3, NULL);
     o.ns = now_ns() - start;
     o.grad_mode = dync_is_grad_enabled();
     dync_grad_mode_pop(before);
@@ -371,14 +371,15 @@ static void *run_both(void *arg)
 {
     job *j = arg;
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE {
-    dync_module_train(net, j->c->train);
-    outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
-    j->what = differs(&plain, &compiled);
-    j->failed = plain.status != DYNC_OK;
-    j->plain_ns = plain.ns;
-    j->compiled_ns = compiled.ns;
-}
+    DYNC_SCOPE
+    {
+        dync_module_train(net, j->c->train);
+        outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
+        j->what = differs(&plain, &compiled);
+        j->failed = plain.status != DYNC_OK;
+        j->plain_ns = plain.ns;
+        j->compiled_ns = compiled.ns;
+    }
     return NULL;
 }
 
@@ -435,11 +436,11 @@ static sequence make_sequence(uint64_t seed)
 static void print_call(const one_call *c)
 {
     printf("      [%d, %d] %s, %s, b %s%s%s%s%s%s%s, s %g, data %d\n", c->rows, c->cols,
-           c->dtype == DYNC_F32   ? "f32"
-           : c->dtype == DYNC_F64 ? "f64"
-           : c->dtype == DYNC_F16 ? "f16"
+           c->dtype == DYNC_F32    ? "f32"
+           : c->dtype == DYNC_F64  ? "f64"
+           : c->dtype == DYNC_F16  ? "f16"
            : c->dtype == DYNC_BF16 ? "bf16"
-                                  : "i64",
+                                   : "i64",
            layouts[c->lay], aliases[c->shared], c->grad_a ? ", grad a" : "",
            c->grad_b ? ", grad b" : "", c->no_grad ? ", no_grad" : "", c->train ? ", train" : "",
            c->backward ? ", backward" : "", c->other_thread ? ", other thread" : "", c->s, c->seed);
@@ -469,18 +470,20 @@ static verdict judge(const sequence *q)
     verdict v = {NULL, 0, 0, 0, 0};
     dync_backend backend = COUNTER(c);
     bool failed = false;
-    dync_compiled *f =
-        dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend,
-                     .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
-                     .symbolic = q->symbolic ? "s" : NULL, .fullgraph = q->fullgraph,
-                     .recompile_limit = q->fullgraph ? 64 : 0);
+    dync_compiled *f = dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"),
+                                    .backend_object = &backend, .dynamic = (dync_dynamic)q->dynamic,
+                                    .name = functions[q->fn].name,
+                                    .symbolic = q->symbolic ? "s" : NULL, .fullgraph = q->fullgraph,
+                                    .recompile_limit = q->fullgraph ? 64 : 0);
     for (; v.pass < PASSES && !v.what; v.pass++) {
         int frames = c.frame_count;
         for (v.call = 0; v.call < q->n && !v.what; v.call++) {
             job j = {f, q, &q->at[v.call], NULL, false, 0, 0};
             pthread_t thread;
-            if (!j.c->other_thread) run_both(&j);
-            else if (pthread_create(&thread, NULL, run_both, &j) == 0) pthread_join(thread, NULL);
+            if (!j.c->other_thread)
+                run_both(&j);
+            else if (pthread_create(&thread, NULL, run_both, &j) == 0)
+                pthread_join(thread, NULL);
             v.what = j.what;
             failed = failed || j.failed;
             v.plain_ns += v.pass == PASSES - 1 && !j.failed ? (double)j.plain_ns : 0;

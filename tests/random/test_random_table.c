@@ -71,7 +71,8 @@ static bool check(uint64_t seed, const char *only)
 {
     static program p;
     bool right = true;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         start(seed, "the generator");
         sizes made = program_make(&p, seed);
         n_programs++;
@@ -84,8 +85,8 @@ static bool check(uint64_t seed, const char *only)
                 continue;
             start(seed, modes[m].name);
             n_changed += modes[m].changing;
-            const char *differs = mode_differs(&p, &modes[m], &made, text, sizeof text,
-                                               &n_compared);
+            const char *differs =
+                mode_differs(&p, &modes[m], &made, text, sizeof text, &n_compared);
             if (!differs) continue;
             right = false;
             n_wrong++;
@@ -134,7 +135,8 @@ TEST(wrong_backends_are_found)
     static program p;
     int found = 0, relu = row_named("relu");
     dync_on_error(quiet, NULL);
-    for (int i = 0; i < 8; i++) DYNC_SCOPE {
+    for (int i = 0; i < 8; i++) DYNC_SCOPE
+        {
             char text[600];
             int compared = 0;
             sizes made = program_make(&p, (uint64_t)(i * N_CALLS + relu));
@@ -156,7 +158,8 @@ TEST_LONG(one_program)
 {
     static program p;
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         sizes made = program_make(&p, test__state.seed);
         print_program(&p, &made);
         fflush(stdout);

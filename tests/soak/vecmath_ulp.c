@@ -1,17 +1,23 @@
-/* Measures the error of loop/vecmath_*.c: each function as a kernel, run by the library, against long double libm.
+/* Measures the error of loop/vecmath_*.c: each function as a kernel, run by the library, against
+ * long double libm.
  *
- *   make split && cc -std=c11 -O2 -DDYNC__SPLIT -o vecmath_ulp tests/soak/vecmath_ulp.c build/split/libdync.a -lm -pthread
+ *   make split && cc -std=c11 -O2 -DDYNC__SPLIT -o vecmath_ulp tests/soak/vecmath_ulp.c
+ * build/split/libdync.a -lm -pthread
  *   ./vecmath_ulp [function or all] [f32 or f64] [stride, or random arguments for f64] [fast]
  *
- * f32: every stride-th of all 2^32 floats (1: all of them); f64: random bits and random reals. One line each: the greatest error
- * in ulps of the exact result, its argument, and how many results are wrong in kind (NaN, infinity, sign of zero). */
+ * f32: every stride-th of all 2^32 floats (1: all of them); f64: random bits and random reals. One
+ * line each: the greatest error in ulps of the exact result, its argument, and how many results are
+ * wrong in kind (NaN, infinity, sign of zero). */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/codegen.h"
 #include <stdio.h>
 
 enum { BLOCK = 1 << 14 };
 
-static long double ref_sigmoid(long double x) { return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x)); }
+static long double ref_sigmoid(long double x)
+{
+    return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x));
+}
 static long double ref_rsqrt(long double x) { return 1 / sqrtl(x); }
 #define ref_exp expl
 #define ref_exp2 exp2l
@@ -43,7 +49,11 @@ static const function functions[] = {
 #undef DYNC__X
 };
 
-typedef struct result { double worst, at; uint64_t n, over, wrong; double wrong_at; } result;
+typedef struct result {
+    double worst, at;
+    uint64_t n, over, wrong;
+    double wrong_at;
+} result;
 
 static dync__code *compile(const function *f, int dtype, bool fast)
 {
@@ -53,7 +63,8 @@ static dync__code *compile(const function *f, int dtype, bool fast)
     dync__lb b = {k, 1, NULL, fast};
     int access = dync__kernel_access(k, 0, stride);
     int x = dync__lb_load(&b, dync__kernel_buf(k, 0, dtype, DYNC__BUF_IN, BLOCK, "x"), access);
-    dync__lb_store(&b, dync__kernel_buf(k, 1, dtype, DYNC__BUF_OUT, BLOCK, "y"), access, f->build(&b, x));
+    dync__lb_store(&b, dync__kernel_buf(k, 1, dtype, DYNC__BUF_OUT, BLOCK, "y"), access,
+                   f->build(&b, x));
     dync__kernel_simplify(k);
     dync__code *code = dync__kernel_check(k) == DYNC_OK ? dync__code_new(k) : NULL;
     dync__arena_free(&arena);
@@ -69,11 +80,14 @@ static void judge(result *r, double x, double y, long double d, int dtype)
     r->n++;
     if (!wrong && !isnan(y)) {
         double largest = dtype == DYNC_F32 ? (double)FLT_MAX : DBL_MAX;
-        if (isinf(want) || isinf(y)) wrong = y != want && !(!isinf(d) && fabs(y) >= largest);
-        else if (want == 0 && y == 0) wrong = signbit(want) != signbit(y);
+        if (isinf(want) || isinf(y))
+            wrong = y != want && !(!isinf(d) && fabs(y) >= largest);
+        else if (want == 0 && y == 0)
+            wrong = signbit(want) != signbit(y);
         else {
             (void)frexpl(d, &exponent);
-            double error = (double)(fabsl((long double)y - d) / ldexpl(1.0L, DYNC__MAX(exponent, least) - digits));
+            double error = (double)(fabsl((long double)y - d) /
+                                    ldexpl(1.0L, DYNC__MAX(exponent, least) - digits));
             r->over += error > 1;
             if (error > r->worst) {
                 r->worst = error;
@@ -98,7 +112,8 @@ static void sweep32(const function *f, dync__code *code, uint64_t stride, result
             memcpy(&x[n], &bits, 4);
         }
         if (dync__code_run(code, buffers, 0, 0) != DYNC_OK) return;
-        for (int j = 0; j < n; j++) judge(r, (double)x[j], (double)y[j], f->ref((long double)x[j]), DYNC_F32);
+        for (int j = 0; j < n; j++)
+            judge(r, (double)x[j], (double)y[j], f->ref((long double)x[j]), DYNC_F32);
     }
 }
 
@@ -134,8 +149,9 @@ int main(int argc, char **argv)
             sweep64(f, code, n ? n : 10000000, &r);
         else
             sweep32(f, code, n ? n : 997, &r);
-        printf("%-8s %s  max %.4f ulp at %a  over 1: %llu  wrong: %llu (%a)  of %llu\n", f->name, wide ? "f64" : "f32", r.worst, r.at,
-               (unsigned long long)r.over, (unsigned long long)r.wrong, r.wrong_at, (unsigned long long)r.n);
+        printf("%-8s %s  max %.4f ulp at %a  over 1: %llu  wrong: %llu (%a)  of %llu\n", f->name,
+               wide ? "f64" : "f32", r.worst, r.at, (unsigned long long)r.over,
+               (unsigned long long)r.wrong, r.wrong_at, (unsigned long long)r.n);
         dync__code_free(code);
     }
     dync_shutdown();

@@ -1,11 +1,15 @@
-/* tests/unit/guarded.h: memory that ends where a page may not be touched. After src/dync.in.h, ../test.h. */
+/* tests/unit/guarded.h: memory that ends where a page may not be touched. After src/dync.in.h,
+ * ../test.h. */
 #ifndef DYNC_TESTS_GUARDED_H
 #define DYNC_TESTS_GUARDED_H
 /* Memory whose end is the end of what may be touched, where the system has pages. */
-#if defined(__unix__) && !defined(DYNC_NO_JIT)      /* which has no pages of code to lend */
+#if defined(__unix__) && !defined(DYNC_NO_JIT) /* which has no pages of code to lend */
 #include <sys/mman.h>
 enum { PAGE = 4096 };
-typedef struct guarded { char *map, *data; size_t bytes; } guarded;
+typedef struct guarded {
+    char *map, *data;
+    size_t bytes;
+} guarded;
 static inline guarded guarded_new(size_t bytes)
 {
     guarded g = {NULL, NULL, (bytes + PAGE - 1) / PAGE * PAGE + PAGE};
@@ -16,7 +20,9 @@ static inline guarded guarded_new(size_t bytes)
 }
 static inline void guarded_free(guarded g) { munmap(g.map, g.bytes); }
 #else
-typedef struct guarded { char *data; } guarded;
+typedef struct guarded {
+    char *data;
+} guarded;
 static inline guarded guarded_new(size_t bytes) { return (guarded){malloc(bytes + 1)}; }
 static inline void guarded_free(guarded g) { free(g.data); }
 #endif

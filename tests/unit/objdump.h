@@ -1,12 +1,18 @@
-/* tests/unit/objdump.h: machine code against objdump: the listing that the assembler wrote is what objdump reads from the bytes, to the end, with
- * jumps to where the labels stand and constants where the pool is. Nothing is run. */
+/* tests/unit/objdump.h: machine code against objdump: the listing that the assembler wrote is what
+ * objdump reads from the bytes, to the end, with jumps to where the labels stand and constants
+ * where the pool is. Nothing is run. */
 #ifndef DYNC_TESTS_OBJDUMP_H
 #define DYNC_TESTS_OBJDUMP_H
 #include "../../src/codegen/x86_enc.h"
 #include "../test.h"
 
 /* A piece of finished code. label: where each is, from its beginning. */
-typedef struct objdump_code { const uint8_t *bytes; int n; const char *listing; const int32_t *label; } objdump_code;
+typedef struct objdump_code {
+    const uint8_t *bytes;
+    int n;
+    const char *listing;
+    const int32_t *label;
+} objdump_code;
 
 /* Without spaces, "XMMWORD PTR " and the like. */
 static void objdump_normal(const char *from, char *to, size_t cap)
@@ -28,10 +34,12 @@ static void objdump_normal(const char *from, char *to, size_t cap)
 
 static void objdump_without(char *text, const char *part)
 {
-    for (char *at; (at = strstr(text, part));) memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+    for (char *at; (at = strstr(text, part));)
+        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
 }
 
-/* objdump marks what has a shorter form, and prints a displacement of zero where the encoding needs one. */
+/* objdump marks what has a shorter form, and prints a displacement of zero where the encoding needs
+ * one. */
 static bool objdump_same(const char *mine, const char *theirs)
 {
     char a[256], b[256], *at;
@@ -47,7 +55,8 @@ static bool objdump_same(const char *mine, const char *theirs)
 /* "[pool+0x40]" and "[rip+0x38] # 0x1c0": the place it names is cut out; -1: there is none. */
 static long objdump_pool(char *text, const char *begin, const char *place)
 {
-    char *at = strstr(text, begin), *end = at ? strchr(at, ']') : NULL, *number = at ? strstr(at, place) : NULL;
+    char *at = strstr(text, begin), *end = at ? strchr(at, ']') : NULL,
+         *number = at ? strstr(at, place) : NULL;
     if (!end || !number) return -1;
     long where = strtol(number + strlen(place), NULL, 16);
     memmove(at, end, strlen(end) + 1);
@@ -57,14 +66,17 @@ static long objdump_pool(char *text, const char *begin, const char *place)
 /* "vcmpps k1,zmm0,zmm2,0x1d" as objdump writes it: "vcmpge_oqps k1,zmm0,zmm2". */
 static void objdump_named(char *line, size_t room)
 {
-    static const char *const names[] = {"eq",    "lt",    "le",    "unord",   "neq",    "nlt",    "nle",    "ord",   "eq_uq", "nge",    "ngt",
-                                        "false", "neq_oq", "ge",   "gt",      "true",   "eq_os",  "lt_oq",  "le_oq", "unord_s", "neq_us", "nlt_uq",
-                                        "nle_uq", "ord_s", "eq_us", "nge_uq", "ngt_uq", "false_os", "neq_os", "ge_oq", "gt_oq", "true_us"};
+    static const char *const names[] = {
+        "eq",    "lt",     "le",     "unord",    "neq",    "nlt",    "nle",    "ord",
+        "eq_uq", "nge",    "ngt",    "false",    "neq_oq", "ge",     "gt",     "true",
+        "eq_os", "lt_oq",  "le_oq",  "unord_s",  "neq_us", "nlt_uq", "nle_uq", "ord_s",
+        "eq_us", "nge_uq", "ngt_uq", "false_os", "neq_os", "ge_oq",  "gt_oq",  "true_us"};
     size_t stem = strncmp(line, "vpcmp", 5) == 0 ? 5 : strncmp(line, "vcmp", 4) == 0 ? 4 : 0;
     char *last = strrchr(line, ','), text[256];
     long which = stem && last ? strtol(last + 1, NULL, 16) : -1;
     if (which < 0 || which >= 32 || strncmp(last, ",0x", 3) != 0) return;
-    snprintf(text, sizeof text, "%.*s%s%.*s", (int)stem, line, names[which], (int)(last - line) - (int)stem, line + stem);
+    snprintf(text, sizeof text, "%.*s%s%.*s", (int)stem, line, names[which],
+             (int)(last - line) - (int)stem, line + stem);
     snprintf(line, room, "%s", text);
 }
 
@@ -76,7 +88,8 @@ static bool objdump_agrees(const objdump_code *c, long base, const char *mine, c
     unsigned long target;
     long pool = base + ((c->n + 63) & ~63);
     if (sscanf(mine, " %7s L%d", jump, &label) == 2)
-        return sscanf(theirs, " %7s 0x%lx", other, &target) == 2 && strcmp(jump, other) == 0 && (long)target == base + c->label[label];
+        return sscanf(theirs, " %7s 0x%lx", other, &target) == 2 && strcmp(jump, other) == 0 &&
+               (long)target == base + c->label[label];
     snprintf(a, sizeof a, "%s", mine);
     snprintf(b, sizeof b, "%s", theirs);
     long in_pool = objdump_pool(a, "[pool", "+"), place = objdump_pool(b, "[rip", "# ");
@@ -85,7 +98,8 @@ static bool objdump_agrees(const objdump_code *c, long base, const char *mine, c
     return (same || objdump_same(a, b)) && (in_pool < 0 ? -1 : pool + in_pool) == place;
 }
 
-/* The next instruction of a listing without its line end; labels and comments are passed over. false: there is none. */
+/* The next instruction of a listing without its line end; labels and comments are passed over.
+ * false: there is none. */
 static bool objdump_next(const char **listing, char *line, size_t room)
 {
     for (const char *end; *(*listing) && (end = strchr(*listing, '\n')); *listing = end + 1) {
@@ -98,7 +112,8 @@ static bool objdump_next(const char **listing, char *line, size_t room)
     return false;
 }
 
-/* What objdump says to all pieces one after another, into a file of the name `out`. false: there is no objdump. */
+/* What objdump says to all pieces one after another, into a file of the name `out`. false: there is
+ * no objdump. */
 static bool objdump_run(const objdump_code *code, int n, char *out, size_t room)
 {
     char bin[64], command[256];
@@ -107,13 +122,16 @@ static bool objdump_run(const objdump_code *code, int n, char *out, size_t room)
     FILE *f = fopen(bin, "wb");
     for (int i = 0; f && i < n; i++) fwrite(code[i].bytes, 1, (size_t)code[i].n, f);
     if (!f || fclose(f) != 0) return false;
-    snprintf(command, sizeof command, "objdump -D -b binary -m i386:x86-64 -M intel --no-show-raw-insn %s > %s 2>/dev/null", bin, out);
+    snprintf(command, sizeof command,
+             "objdump -D -b binary -m i386:x86-64 -M intel --no-show-raw-insn %s > %s 2>/dev/null",
+             bin, out);
     int status = system(command);
     remove(bin);
     return status == 0;
 }
 
-/* How many instructions were compared; 0: one differs, which is reported; -1: there is no objdump. */
+/* How many instructions were compared; 0: one differs, which is reported; -1: there is no objdump.
+ */
 TEST__UNUSED static int objdump_compare(const objdump_code *code, int n)
 {
     char out[64], line[512], mine[256];

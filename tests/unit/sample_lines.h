@@ -1,4 +1,5 @@
-/* tests/unit/sample_lines.h: lines of samples that PyTorch gave (tests/oracle/ops.py says what a line means): arguments read, results compared. */
+/* tests/unit/sample_lines.h: lines of samples that PyTorch gave (tests/oracle/ops.py says what a
+ * line means): arguments read, results compared. */
 #ifndef DYNC_TESTS_SAMPLE_LINES_H
 #define DYNC_TESTS_SAMPLE_LINES_H
 #include "dync.in.h"
@@ -18,8 +19,8 @@ typedef struct parser {
     dync__tensor *made[32];
     int n_made;
     char text[64];
-    bool relative;                /* compares values near zero as strictly as others */
-    bool spread;                  /* compares values as sums of the size of the greatest of them, at least 1 */
+    bool relative; /* compares values near zero as strictly as others */
+    bool spread;   /* compares values as sums of the size of the greatest of them, at least 1 */
 } parser;
 
 /* ---- reading a line -------------------------------------------------------------------------- */
@@ -76,7 +77,8 @@ static int read_dims(parser *p, int64_t *out)
 /* The value at a storage index: the same formulas as `pattern` in tests/oracle/ops.py. */
 static double pattern(char kind, int64_t seed, int64_t i)
 {
-    static const double special[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, 0, 1.0, -1.0, 0.5, 3.0, -3.0, 100.0, -100.0};
+    static const double special[] = {0.0,  -0.0, HUGE_VAL, -HUGE_VAL, 0,     1.0,
+                                     -1.0, 0.5,  3.0,      -3.0,      100.0, -100.0};
     int64_t h = i * 37 + seed * 11;
     switch (kind) {
     case 'n': return (double)(h % 41 - 20) / 8;
@@ -121,7 +123,8 @@ static dync__arg read_tensor(parser *p)
     dync__layout lay = {.ndim = n, .offset = read_int(p)};
     take(p, ":");
     char kind = *p->at++;
-    int64_t seed = kind != '=' && (*p->at == '-' || (*p->at >= '0' && *p->at <= '9')) ? read_int(p) : 0;
+    int64_t seed = kind != '=' && (*p->at == '-' || (*p->at >= '0' && *p->at <= '9')) ? read_int(p)
+                                                                                      : 0;
     items = lay.offset + 1;
     for (int d = 0; d < n; d++) {
         lay.shape[d] = shape[d];
@@ -134,7 +137,8 @@ static dync__arg read_tensor(parser *p)
     dync__storage *s = dync__storage_new(DYNC_CPU, (size_t)items * width);
     for (int64_t i = 0; i < items; i++) {
         if (kind == '=') take(p, " ");
-        dync__store_f64((char *)s->data + (size_t)i * width, dtype, kind == '=' ? read_number(p) : pattern(kind, seed, i));
+        dync__store_f64((char *)s->data + (size_t)i * width, dtype,
+                        kind == '=' ? read_number(p) : pattern(kind, seed, i));
     }
     s = on_device(s);
     dync__tensor *t = dync__tensor_new(s, dtype, &lay);
@@ -197,11 +201,13 @@ static double tolerance(const char *op, int dtype)
     return TOL_F32_CHAIN;
 }
 
-/* Zeros have the sign that PyTorch's have, but where the order of a sum or a tie of 0 and -0 decides. */
+/* Zeros have the sign that PyTorch's have, but where the order of a sum or a tie of 0 and -0
+ * decides. */
 static bool same_zero(const char *op, double got, double want)
 {
-    static const char *const free_sign[] = {"maximum", "minimum", "sum", "mean", "layer_norm", "amax", "amin",
-                                            "softshrink", "xlogy", "cosine_similarity"};
+    static const char *const free_sign[] = {
+        "maximum", "minimum", "sum",        "mean",  "layer_norm",
+        "amax",    "amin",    "softshrink", "xlogy", "cosine_similarity"};
     if (want < 0 || want > 0 || got < 0 || got > 0 || want != want) return true;
     for (int i = 0; i < DYNC__COUNT_OF(free_sign); i++)
         if (strcmp(op, free_sign[i]) == 0) return true;
@@ -211,7 +217,8 @@ static bool same_zero(const char *op, double got, double want)
 static void complain(const char *line, int out, const char *what, double got, double want)
 {
     char text[400];
-    dync__format(text, sizeof text, "%.250s\n    output %d: %s: got %.9g, expected %.9g", line, out, what, got, want);
+    dync__format(text, sizeof text, "%.250s\n    output %d: %s: got %.9g, expected %.9g", line, out,
+                 what, got, want);
     test__fail(__FILE__, __LINE__, text);
 }
 
@@ -229,19 +236,29 @@ static double read_spread(parser p, int64_t n)
 
 static double sum_tolerance(int dtype)
 {
-    return dtype == DYNC_F64 ? TOL_F64_CHAIN : dtype == DYNC_F32 ? TOL_F32_SUM : dtype == DYNC_F16 ? TOL_F16_LAYER : TOL_BF16_LAYER;
+    return dtype == DYNC_F64   ? TOL_F64_CHAIN
+           : dtype == DYNC_F32 ? TOL_F32_SUM
+           : dtype == DYNC_F16 ? TOL_F16_LAYER
+                               : TOL_BF16_LAYER;
 }
 
-static void compare_values(parser *p, const char *line, const char *op, int out, const dync__tensor *t)
+static void compare_values(parser *p, const char *line, const char *op, int out,
+                           const dync__tensor *t)
 {
     dync__tensor *dense = dync__contiguous_copy(t);
     const char *data = dync__tensor_data(dense);
-    double tol = p->spread ? sum_tolerance(t->dtype) : tolerance(op, t->dtype), size = p->spread ? read_spread(*p, t->numel) : 0;
+    double tol = p->spread ? sum_tolerance(t->dtype) : tolerance(op, t->dtype),
+           size = p->spread ? read_spread(*p, t->numel) : 0;
     for (int64_t i = 0; i < t->numel; i++) {
-        double got = dync__load_f64(data + i * dync__dtype_info(t->dtype)->bytes, t->dtype), want = read_number(p);
+        double got = dync__load_f64(data + i * dync__dtype_info(t->dtype)->bytes, t->dtype),
+               want = read_number(p);
         bool is_float = dync__dtype_info(t->dtype)->kind == 'f';
-        double scale = p->spread ? size : fabs(want) < 1 && !p->relative ? 1 : fabs(want), quantum = t->dtype == DYNC_F16 ? 0x1p-24 : 0;
-        if (!test__is_near(got, want, is_float ? tol * scale + quantum : 0) || (is_float && !p->spread && !same_zero(op, got, want))) {
+        double scale = p->spread                        ? size
+                       : fabs(want) < 1 && !p->relative ? 1
+                                                        : fabs(want),
+               quantum = t->dtype == DYNC_F16 ? 0x1p-24 : 0;
+        if (!test__is_near(got, want, is_float ? tol * scale + quantum : 0) ||
+            (is_float && !p->spread && !same_zero(op, got, want))) {
             complain(line, out, "value", got, want);
             break;
         }
@@ -273,7 +290,8 @@ static void compare(parser *p, const char *line, const char *op, int out, const 
             complain(line, out, "size", (double)t->lay.shape[d], (double)shape[d]);
             return;
         }
-        if (!any_strides && stride[d] != t->lay.stride[d] && shape[d] > 1 && t->numel) complain(line, out, "stride", (double)t->lay.stride[d], (double)stride[d]);
+        if (!any_strides && stride[d] != t->lay.stride[d] && shape[d] > 1 && t->numel)
+            complain(line, out, "stride", (double)t->lay.stride[d], (double)stride[d]);
     }
     if (*p->at != '?') compare_values(p, line, op, out, t);
 }

@@ -1,4 +1,5 @@
-/* base/file.c where dync chose the place: links that a stranger may have put there are not followed. tests/program/test_saves.c has the rest. */
+/* base/file.c where dync chose the place: links that a stranger may have put there are not
+ * followed. tests/program/test_saves.c has the rest. */
 #include "dync.in.h"
 #include "base/base.h"
 #include "test.h"
@@ -23,7 +24,8 @@ static bool holds(const char *at, const char *text)
 {
     char *got;
     size_t n;
-    bool same = dync__file_read(at, &got, &n) == DYNC_OK && n == strlen(text) && memcmp(got, text, n) == 0;
+    bool same = dync__file_read(at, &got, &n) == DYNC_OK && n == strlen(text) &&
+                memcmp(got, text, n) == 0;
     if (got) dync__free(got, n + 1);
     dync_clear_error();
     return same;
@@ -65,7 +67,7 @@ TEST(own_folders_are_no_links)
     EXPECT_STATUS(dync__folders_make(path), DYNC_ERR_IO);
     dync_clear_error();
     snprintf(inside, sizeof inside, "%s/inside", path);
-    EXPECT_OK(dync__folders_make(inside));               /* above it links are the user's */
+    EXPECT_OK(dync__folders_make(inside)); /* above it links are the user's */
     remove(inside);
     end();
 }
@@ -80,7 +82,7 @@ TEST(links_that_users_name)
     EXPECT_OK(dync__file_write(path, "made", 4));
     EXPECT(holds(victim, "made"));
     remove(path);
-    REQUIRE(symlink("file", path) == 0);                 /* to itself */
+    REQUIRE(symlink("file", path) == 0); /* to itself */
     EXPECT_STATUS(dync__file_write(path, "x", 1), DYNC_ERR_IO);
     dync_clear_error();
     end();

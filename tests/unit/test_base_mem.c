@@ -16,8 +16,10 @@ TEST(blocks_do_not_overlap_and_keep_their_bytes)
         size_t i = test_random() % N;
         if (block[i]) {
             for (size_t k = 0; k < size[i]; k += 13) REQUIRE(block[i][k] == (unsigned char)i);
-            if (data[i]) dync__free_data(block[i], size[i]);
-            else dync__free(block[i], size[i]);
+            if (data[i])
+                dync__free_data(block[i], size[i]);
+            else
+                dync__free(block[i], size[i]);
             block[i] = NULL;
             continue;
         }
@@ -28,8 +30,10 @@ TEST(blocks_do_not_overlap_and_keep_their_bytes)
         memset(block[i], (int)i, size[i]);
     }
     for (size_t i = 0; i < N; i++) {
-        if (data[i]) dync__free_data(block[i], size[i]);
-        else dync__free(block[i], size[i]);
+        if (data[i])
+            dync__free_data(block[i], size[i]);
+        else
+            dync__free(block[i], size[i]);
     }
     EXPECT_EQ_INT(dync__mem_read_stats().live_bytes, 0);
 }
@@ -51,7 +55,7 @@ TEST(statistics)
         dync__free(p, 1000);
         dync__free_data(q, 5000000);
     }
-    EXPECT_EQ_INT(dync__mem_read_stats().mallocs, after.mallocs);      /* all from the cache */
+    EXPECT_EQ_INT(dync__mem_read_stats().mallocs, after.mallocs); /* all from the cache */
 }
 
 TEST(zero_bytes_and_null)
@@ -66,7 +70,8 @@ TEST(zero_bytes_and_null)
 
 TEST(realloc_keeps_the_bytes)
 {
-    static const size_t sizes[] = {1, 20, 15, 300, 1024, 1025, 5000, 100000, 70000000, 80000000, 71000000, 100, 0, 10};
+    static const size_t sizes[] = {1,      20,       15,       300,      1024, 1025, 5000,
+                                   100000, 70000000, 80000000, 71000000, 100,  0,    10};
     size_t n = 0;
     unsigned char *p = NULL;
     for (int i = 0; i < DYNC__COUNT_OF(sizes); i++) {
@@ -89,7 +94,10 @@ TEST(failures_are_injected_and_told)
     for (int kind = 0; kind < 4; kind++) {
         dync__error_guard_begin(&g);
         dync__mem_fail_at(2);
-        void *first = dync__alloc(8), *second = kind == 0 ? dync__alloc(8) : kind == 1 ? dync__calloc(8) : kind == 2 ? dync__alloc_data(8) : dync__realloc(p, 100, 5000);
+        void *first = dync__alloc(8), *second = kind == 0   ? dync__alloc(8)
+                                                : kind == 1 ? dync__calloc(8)
+                                                : kind == 2 ? dync__alloc_data(8)
+                                                            : dync__realloc(p, 100, 5000);
         EXPECT(first && !second);
         dync__free(first, 8);
         EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
@@ -97,7 +105,8 @@ TEST(failures_are_injected_and_told)
     EXPECT_EQ_STR(p, "kept");
     dync__free(p, 100);
     dync__error_guard_begin(&g);
-    EXPECT(!dync__alloc(SIZE_MAX) && !dync__alloc_data(SIZE_MAX - 3) && !dync__calloc((size_t)PTRDIFF_MAX));
+    EXPECT(!dync__alloc(SIZE_MAX) && !dync__alloc_data(SIZE_MAX - 3) &&
+           !dync__calloc((size_t)PTRDIFF_MAX));
     EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
 }
 
@@ -112,7 +121,8 @@ TEST(a_static_buffer_serves_everything)
         for (int i = 0; i < N; i++) {
             size[i] = test_random() % 9000;
             block[i] = dync__alloc(size[i]);
-            REQUIRE(block[i] && (char *)block[i] >= memory && (char *)block[i] + size[i] <= memory + sizeof memory);
+            REQUIRE(block[i] && (char *)block[i] >= memory &&
+                    (char *)block[i] + size[i] <= memory + sizeof memory);
             REQUIRE((uintptr_t)block[i] % _Alignof(max_align_t) == 0);
             memset(block[i], i, size[i]);
         }
@@ -126,7 +136,7 @@ TEST(a_static_buffer_serves_everything)
     void *most = dync__alloc(sizeof memory - 20000);
     EXPECT(most != NULL);
     dync__free(most, sizeof memory - 20000);
-    EXPECT(!dync__mem_set_buffer(NULL, 0));                  /* in use */
+    EXPECT(!dync__mem_set_buffer(NULL, 0)); /* in use */
     dync__thread_end(&dync__tls);
     EXPECT(!dync__mem_in_use());
     EXPECT(dync__mem_set_buffer(NULL, 0));
@@ -169,7 +179,8 @@ TEST(the_first_error_stays)
     EXPECT_EQ_STR(dync_error_class(), "");
     dync__tls.op = "add";
     dync__tls.at = (dync_loc){"train.c", 41, "main"};
-    EXPECT_STATUS(dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", "[2, 3]", "[4]"), DYNC_ERR_SHAPE);
+    EXPECT_STATUS(dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", "[2, 3]", "[4]"),
+                  DYNC_ERR_SHAPE);
     EXPECT_STATUS(dync__fail(DYNC_ERR_VALUE, "later"), DYNC_ERR_VALUE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
     EXPECT_EQ_STR(dync_error_message(), "add: shapes [2, 3] and [4] do not broadcast (train.c:41)");
@@ -205,9 +216,16 @@ TEST(status_names_and_classes)
     EXPECT_EQ_STR(dync__status_name(DYNC_OK), "DYNC_OK");
     EXPECT_EQ_STR(dync__status_name(DYNC_ERR_RECOMPILE_LIMIT), "DYNC_ERR_RECOMPILE_LIMIT");
     EXPECT_EQ_STR(dync__status_name((dync_status)77), "DYNC_ERR_INTERNAL");
-    static const struct { dync_status status; const char *class_name; } rows[] = {
-        {DYNC_ERR_VALUE, "ValueError"}, {DYNC_ERR_INDEX, "IndexError"}, {DYNC_ERR_MEMORY, "MemoryError"}, {DYNC_ERR_IO, "OSError"},
-        {DYNC_ERR_UNSUPPORTED, "Unsupported"}, {DYNC_ERR_BACKEND, "BackendCompilerFailed"}, {DYNC_ERR_RECOMPILE_LIMIT, "RecompileError"}};
+    static const struct {
+        dync_status status;
+        const char *class_name;
+    } rows[] = {{DYNC_ERR_VALUE, "ValueError"},
+                {DYNC_ERR_INDEX, "IndexError"},
+                {DYNC_ERR_MEMORY, "MemoryError"},
+                {DYNC_ERR_IO, "OSError"},
+                {DYNC_ERR_UNSUPPORTED, "Unsupported"},
+                {DYNC_ERR_BACKEND, "BackendCompilerFailed"},
+                {DYNC_ERR_RECOMPILE_LIMIT, "RecompileError"}};
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++) {
         dync_clear_error();
         dync__fail(rows[i].status, "x");
@@ -245,7 +263,8 @@ TEST(guards_hide_and_restore)
 TEST(log_stages_are_chosen_by_name)
 {
     dync__log_set("graph, asm");
-    EXPECT(dync__log_on(DYNC__LOG_graph) && dync__log_on(DYNC__LOG_asm) && !dync__log_on(DYNC__LOG_guards) && !dync__log_on(-1));
+    EXPECT(dync__log_on(DYNC__LOG_graph) && dync__log_on(DYNC__LOG_asm) &&
+           !dync__log_on(DYNC__LOG_guards) && !dync__log_on(-1));
     dync__log_set("");
     EXPECT(!dync__log_on(DYNC__LOG_graph));
     dync__log_set("graph");
@@ -258,7 +277,7 @@ TEST(log_stages_are_chosen_by_name)
 TEST(files)
 {
     char path[] = "/tmp/dync_test_XXXXXX";
-    extern int mkstemp(char *);         /* hidden by plain -std=c11 */
+    extern int mkstemp(char *); /* hidden by plain -std=c11 */
     int fd = mkstemp(path);
     REQUIRE(fd >= 0);
     close(fd);
@@ -293,7 +312,7 @@ TEST(files)
 TEST(machine)
 {
     uint64_t start = dync__now_ns();
-    while (dync__now_ns() == start) { }
+    while (dync__now_ns() == start) {}
     EXPECT(dync__now_ns() > start);
     EXPECT(dync__cpu_count() >= 1);
     unsigned f = dync__cpu_features();

@@ -1,4 +1,5 @@
-/* base/num.c: numbers to text and back, half floats, checked arithmetic. Expected texts are Python's repr and C's printf. */
+/* base/num.c: numbers to text and back, half floats, checked arithmetic. Expected texts are
+ * Python's repr and C's printf. */
 #include "../../src/dync.in.h"
 #include "../../src/base/base.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
@@ -91,7 +92,9 @@ TEST(formats_agree_with_libc)
         uint64_t bits = test_random();
         int precision = (int)(test_random() % 25);
         fmt[3] = conversions[i % 3];
-        if (i % 2) bits = (bits & UINT64_C(0x800fffffffffffff)) | (uint64_t)(1023 - 20 + (int)(test_random() % 40)) << 52;
+        if (i % 2)
+            bits = (bits & UINT64_C(0x800fffffffffffff)) |
+                   (uint64_t)(1023 - 20 + (int)(test_random() % 40)) << 52;
         memcpy(&x, &bits, 8);
         if (isnan(x)) continue;
         dync__double_format(x, fmt[3], precision, ours, sizeof ours);
@@ -116,17 +119,21 @@ static bool reads(const char *text, double expected)
 
 TEST(reading)
 {
-    EXPECT(reads("0", 0.0) && reads("-0", -0.0) && reads("1", 1.0) && reads("+2.5", 2.5) && reads(".5", 0.5) && reads("5.", 5.0));
-    EXPECT(reads("1e5", 1e5) && reads("1E-5", 1e-5) && reads("inf", (double)INFINITY) && reads("-Infinity", -(double)INFINITY));
+    EXPECT(reads("0", 0.0) && reads("-0", -0.0) && reads("1", 1.0) && reads("+2.5", 2.5) &&
+           reads(".5", 0.5) && reads("5.", 5.0));
+    EXPECT(reads("1e5", 1e5) && reads("1E-5", 1e-5) && reads("inf", (double)INFINITY) &&
+           reads("-Infinity", -(double)INFINITY));
     EXPECT(reads("2.2250738585072011e-308", 2.2250738585072011e-308));
     EXPECT(reads("4.9406564584124654e-324", 5e-324));
     /* around half the least */
     EXPECT(reads("2.4703282292062327e-324", 0.0) && reads("2.4703282292062328e-324", 5e-324));
-    EXPECT(reads("1.7976931348623157e308", 1.7976931348623157e308) && reads("1.7976931348623159e308", (double)INFINITY));
+    EXPECT(reads("1.7976931348623157e308", 1.7976931348623157e308) &&
+           reads("1.7976931348623159e308", (double)INFINITY));
     /* a tie, to even */
     EXPECT(reads("9007199254740993", 9007199254740992.0));
     EXPECT(reads("9007199254740993.0000000000000000000000000000000000000001", 9007199254740994.0));
-    EXPECT(reads("1e400", (double)INFINITY) && reads("1e-400", 0.0) && reads("0e999999999999", 0.0) && reads("1e-99999999999", 0.0));
+    EXPECT(reads("1e400", (double)INFINITY) && reads("1e-400", 0.0) &&
+           reads("0e999999999999", 0.0) && reads("1e-99999999999", 0.0));
     char many[1200];
     memset(many, '0', sizeof many);
     memcpy(many, "1.", 2);
@@ -141,7 +148,8 @@ TEST(reading_stops)
     EXPECT(dync__text_double("2em", &end, &x) && x == 2 && strcmp(end, "em") == 0);
     EXPECT(dync__text_double("3.25,4", &end, &x) && x == 3.25 && *end == ',');
     EXPECT(!dync__text_double("3.25,4", NULL, &x));
-    EXPECT(!dync__text_double("", &end, &x) && !dync__text_double("-", &end, &x) && !dync__text_double(".", &end, &x) && !dync__text_double("x", &end, &x));
+    EXPECT(!dync__text_double("", &end, &x) && !dync__text_double("-", &end, &x) &&
+           !dync__text_double(".", &end, &x) && !dync__text_double("x", &end, &x));
     EXPECT(dync__text_double("nan", NULL, &x) && isnan(x));
 }
 
@@ -153,12 +161,13 @@ TEST(half_floats)
     }
     EXPECT_EQ_INT(dync__f32_to_f16(65519.0f), 0x7bff);
     EXPECT_EQ_INT(dync__f32_to_f16(65520.0f), 0x7c00);
-    EXPECT_EQ_INT(dync__f32_to_f16(1.00048828125f), 0x3c00);        /* ties go to even */
+    EXPECT_EQ_INT(dync__f32_to_f16(1.00048828125f), 0x3c00); /* ties go to even */
     EXPECT_EQ_INT(dync__f32_to_f16(1.00146484375f), 0x3c02);
     /* half of the least subnormal */
     EXPECT_EQ_INT(dync__f32_to_f16(2.98023224e-08f), 0);
     EXPECT_EQ_INT(dync__f32_to_f16(2.98023259e-08f), 1);
-    EXPECT(isnan(dync__f16_to_f32(dync__f32_to_f16(NAN))) && isnan(dync__bf16_to_f32(dync__f32_to_bf16(NAN))));
+    EXPECT(isnan(dync__f16_to_f32(dync__f32_to_f16(NAN))) &&
+           isnan(dync__bf16_to_f32(dync__f32_to_bf16(NAN))));
     EXPECT_EQ_INT(dync__f32_to_bf16(1.00390625f), 0x3f80);
     EXPECT_EQ_INT(dync__f32_to_bf16(1.01171875f), 0x3f82);
     EXPECT_EQ_INT(dync__f32_to_bf16(3.4e38f), 0x7f80);
@@ -171,8 +180,10 @@ TEST(checked_arithmetic)
     EXPECT(dync__mul_ok(INT64_MIN, 1, &r) && r == INT64_MIN);
     EXPECT(dync__mul_ok(0, INT64_MIN, &r) && r == 0);
     r = 7;
-    EXPECT(!dync__mul_ok(INT64_MIN, -1, &r) && !dync__mul_ok(-1, INT64_MIN, &r) && !dync__mul_ok(INT64_C(1) << 32, INT64_C(1) << 31, &r) && r == 7);
-    EXPECT(!dync__mul_ok(-(INT64_C(1) << 32), (INT64_C(1) << 31) + 1, &r) && dync__mul_ok(-(INT64_C(1) << 32), INT64_C(1) << 31, &r));
+    EXPECT(!dync__mul_ok(INT64_MIN, -1, &r) && !dync__mul_ok(-1, INT64_MIN, &r) &&
+           !dync__mul_ok(INT64_C(1) << 32, INT64_C(1) << 31, &r) && r == 7);
+    EXPECT(!dync__mul_ok(-(INT64_C(1) << 32), (INT64_C(1) << 31) + 1, &r) &&
+           dync__mul_ok(-(INT64_C(1) << 32), INT64_C(1) << 31, &r));
     EXPECT(dync__add_ok(INT64_MAX, -1, &r) && r == INT64_MAX - 1);
     EXPECT(!dync__add_ok(INT64_MAX, 1, &r) && !dync__add_ok(INT64_MIN, -1, &r));
 }

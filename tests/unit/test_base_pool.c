@@ -1,11 +1,16 @@
-/* base/pool.c and base/thread.c: parallel loops, ends of threads. Run under ThreadSanitizer as well. */
+/* base/pool.c and base/thread.c: parallel loops, ends of threads. Run under ThreadSanitizer as
+ * well. */
 #include <pthread.h>
 #include "../../src/dync.in.h"
 #include "../../src/base/base.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-typedef struct loop { int count[64]; int n_parts; dync__thread *ran_on[64]; } loop;
+typedef struct loop {
+    int count[64];
+    int n_parts;
+    dync__thread *ran_on[64];
+} loop;
 
 static void count_part(void *user, int part, int n_parts)
 {
@@ -87,7 +92,8 @@ TEST(many_callers_at_once)
     pthread_t thread[4];
     int wrong[4] = {0};
     dync__pool_set_threads(3);
-    for (int i = 0; i < 4; i++) REQUIRE(pthread_create(&thread[i], NULL, run_loops, &wrong[i]) == 0);
+    for (int i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&thread[i], NULL, run_loops, &wrong[i]) == 0);
     for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
     for (int i = 0; i < 4; i++) EXPECT_EQ_INT(wrong[i], 0);
     dync__pool_stop();
@@ -96,8 +102,9 @@ TEST(many_callers_at_once)
 static void slow_part(void *user, int part, int n_parts)
 {
     uint64_t until = dync__now_ns() + 2000000;
-    (void)part; (void)n_parts;
-    while (dync__now_ns() < until) { }
+    (void)part;
+    (void)n_parts;
+    while (dync__now_ns() < until) {}
     (void)DYNC__ATOMIC_ADD((int *)user, 1);
 }
 
@@ -105,13 +112,15 @@ static void slow_elsewhere(void *user, int part, int n_parts)
 {
     int n = 0;
     slow_part(&n, part, n_parts);
-    if (part > 0 && &dync__tls != ((loop *)user)->ran_on[0]) (void)DYNC__ATOMIC_ADD(&((loop *)user)->n_parts, 1);
+    if (part > 0 && &dync__tls != ((loop *)user)->ran_on[0])
+        (void)DYNC__ATOMIC_ADD(&((loop *)user)->n_parts, 1);
 }
 TEST(workers_take_part)
 {
     loop l = {.ran_on = {&dync__tls}};
     dync__pool_set_threads(3);
-    for (int round = 0; round < 50 && DYNC__ATOMIC_LOAD(&l.n_parts) == 0; round++) dync__pool_run(slow_elsewhere, &l, 3);
+    for (int round = 0; round < 50 && DYNC__ATOMIC_LOAD(&l.n_parts) == 0; round++)
+        dync__pool_run(slow_elsewhere, &l, 3);
     EXPECT(DYNC__ATOMIC_LOAD(&l.n_parts) > 0);
     dync__pool_stop();
 }
@@ -121,8 +130,8 @@ TEST(sleeping_workers_wake)
     int n = 0;
     dync__pool_set_threads(3);
     for (int round = 0; round < 5; round++) {
-        uint64_t until = dync__now_ns() + 3000000;          /* longer than workers watch */
-        while (dync__now_ns() < until) { }
+        uint64_t until = dync__now_ns() + 3000000; /* longer than workers watch */
+        while (dync__now_ns() < until) {}
         dync__pool_run(slow_part, &n, 3);
         EXPECT_EQ_INT(DYNC__ATOMIC_LOAD(&n), 3 * (round + 1));
     }
@@ -140,7 +149,8 @@ TEST(a_forked_child_runs_alone)
         loop in_child = {0};
         int bad = dync__pool_threads() != 1;
         dync__pool_run(count_only, &in_child, 6);
-        for (int i = 0; i < 6; i++) bad += in_child.count[i] != 1 || in_child.ran_on[i] != &dync__tls;
+        for (int i = 0; i < 6; i++)
+            bad += in_child.count[i] != 1 || in_child.ran_on[i] != &dync__tls;
         dync_shutdown();
         _exit(bad);
     }
@@ -170,8 +180,20 @@ TEST(workers_can_be_changed)
 /* ---- ends of threads ------------------------------------------------------------------------- */
 
 static int order[4], n_order;
-static void first_fn(dync__thread *t) { if (t->op_state) { order[n_order++] = 1; t->op_state = NULL; } }
-static void second_fn(dync__thread *t) { if (t->grad_state) { order[n_order++] = 2; t->grad_state = NULL; } }
+static void first_fn(dync__thread *t)
+{
+    if (t->op_state) {
+        order[n_order++] = 1;
+        t->op_state = NULL;
+    }
+}
+static void second_fn(dync__thread *t)
+{
+    if (t->grad_state) {
+        order[n_order++] = 2;
+        t->grad_state = NULL;
+    }
+}
 
 static void *short_life(void *arg)
 {
@@ -191,7 +213,7 @@ TEST(destructors_run_when_a_thread_ends)
     REQUIRE(pthread_create(&thread, NULL, short_life, order) == 0);
     pthread_join(thread, NULL);
     EXPECT(n_order == 2 && order[0] == 2 && order[1] == 1);
-    EXPECT(!dync__mem_in_use());                             /* its cache went with it */
+    EXPECT(!dync__mem_in_use()); /* its cache went with it */
 }
 
 static int ran[2];

@@ -34,12 +34,12 @@ TEST(builder_sticks_when_memory_ends)
     dync__str_free(&s);
 }
 
-#define SAME(...)                                            \
-    do {                                                     \
-        char ours_[256], libc_[256];                         \
-        int n_ = dync__format(ours_, sizeof ours_, __VA_ARGS__); \
+#define SAME(...)                                                      \
+    do {                                                               \
+        char ours_[256], libc_[256];                                   \
+        int n_ = dync__format(ours_, sizeof ours_, __VA_ARGS__);       \
         EXPECT_EQ_INT(n_, snprintf(libc_, sizeof libc_, __VA_ARGS__)); \
-        EXPECT_EQ_STR(ours_, libc_);                         \
+        EXPECT_EQ_STR(ours_, libc_);                                   \
     } while (0)
 
 TEST(formatter_agrees_with_libc)
@@ -96,18 +96,23 @@ TEST(interned_texts_are_one)
 
 TEST(json_reads)
 {
-    const char *text = " {\"a\": [1, -2.5e3, true, false, null], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\\\"\"}, \"big\": 9223372036854775807, "
-                       "\"bigger\": 9223372036854775808, \"least\": -9223372036854775808, \"minus\": -0, \"empty\": {}, \"none\": []} ";
+    const char *text =
+        " {\"a\": [1, -2.5e3, true, false, null], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\\\"\"}, \"big\": 9223372036854775807, "
+        "\"bigger\": 9223372036854775808, \"least\": -9223372036854775808, \"minus\": -0, \"empty\": {}, \"none\": []} ";
     dync__arena arena = {0};
     const dync__json *v = dync__json_parse(&arena, text, strlen(text));
     REQUIRE(v && v->kind == DYNC__JSON_OBJ && v->n == 8);
     const dync__json *a = dync__json_get(v, "a");
     REQUIRE(a && a->kind == DYNC__JSON_ARR && a->n == 5);
-    EXPECT(a->item[0].is_int && a->item[0].i == 1 && !a->item[1].is_int && a->item[1].num == -2500.0);
-    EXPECT(a->item[2].kind == DYNC__JSON_BOOL && a->item[2].b && !a->item[3].b && a->item[4].kind == DYNC__JSON_NULL);
-    EXPECT_EQ_STR(dync__json_get(dync__json_get(v, "b"), "c")->str, "x\n\xc3\xa9\xf0\x9f\x98\x80\"");
+    EXPECT(a->item[0].is_int && a->item[0].i == 1 && !a->item[1].is_int &&
+           a->item[1].num == -2500.0);
+    EXPECT(a->item[2].kind == DYNC__JSON_BOOL && a->item[2].b && !a->item[3].b &&
+           a->item[4].kind == DYNC__JSON_NULL);
+    EXPECT_EQ_STR(dync__json_get(dync__json_get(v, "b"), "c")->str,
+                  "x\n\xc3\xa9\xf0\x9f\x98\x80\"");
     EXPECT(dync__json_get(v, "big")->is_int && dync__json_get(v, "big")->i == INT64_MAX);
-    EXPECT(!dync__json_get(v, "bigger")->is_int && dync__json_get(v, "bigger")->num == 9223372036854775808.0);
+    EXPECT(!dync__json_get(v, "bigger")->is_int &&
+           dync__json_get(v, "bigger")->num == 9223372036854775808.0);
     EXPECT(dync__json_get(v, "least")->is_int && dync__json_get(v, "least")->i == INT64_MIN);
     EXPECT(!dync__json_get(v, "minus")->is_int && signbit(dync__json_get(v, "minus")->num));
     EXPECT(dync__json_get(v, "empty")->n == 0 && dync__json_get(v, "none")->n == 0);
@@ -117,13 +122,19 @@ TEST(json_reads)
 
 TEST(json_refuses)
 {
-    static const char *const bad[] = {"", " ", "[1,]", "[1 2]", "{\"a\" 1}", "{a: 1}", "{\"a\": 1,}", "01", "1.", "1e", "-", "+1", ".5", "nul",
-        "\"abc", "\"a\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\u0000\"", "\"a\nb\"", "[1] 2", "[", "{", "\"\\", "tru", "[1", "{\"a\""};
+    static const char *const bad[] = {"",          " ",           "[1,]",        "[1 2]",
+                                      "{\"a\" 1}", "{a: 1}",      "{\"a\": 1,}", "01",
+                                      "1.",        "1e",          "-",           "+1",
+                                      ".5",        "nul",         "\"abc",       "\"a\\x\"",
+                                      "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\u0000\"",
+                                      "\"a\nb\"",  "[1] 2",       "[",           "{",
+                                      "\"\\",      "tru",         "[1",          "{\"a\""};
     for (int i = 0; i < DYNC__COUNT_OF(bad); i++) {
         dync__arena arena = {0};
         dync__error_guard g;
         dync__error_guard_begin(&g);
-        if (!EXPECT(!dync__json_parse(&arena, bad[i], strlen(bad[i])))) printf("    accepted: %s\n", bad[i]);
+        if (!EXPECT(!dync__json_parse(&arena, bad[i], strlen(bad[i]))))
+            printf("    accepted: %s\n", bad[i]);
         EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_FORMAT);
         dync__arena_free(&arena);
     }
@@ -276,10 +287,16 @@ TEST(vectors_grow_and_fail_cleanly)
 /* The known answers of the Random123 distribution (kat_vectors, philox4x32 10). */
 TEST(philox_known_answers)
 {
-    static const struct { uint32_t counter[4], key[2], out[4]; } kat[] = {
+    static const struct {
+        uint32_t counter[4], key[2], out[4];
+    } kat[] = {
         {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     uint32_t out[4];
     for (int i = 0; i < DYNC__COUNT_OF(kat); i++) {
@@ -304,7 +321,7 @@ TEST(random_numbers_have_their_moments)
         normal_squares += z * z;
         normal_fourth += z * z * z * z;
     }
-    EXPECT_NEAR(sum / N, 0.5, 0.005);                /* 5 standard errors */
+    EXPECT_NEAR(sum / N, 0.5, 0.005); /* 5 standard errors */
     EXPECT_NEAR(squares / N, 1.0 / 3, 0.005);
     EXPECT_NEAR(normal / N, 0, 0.016);
     EXPECT_NEAR(normal_squares / N, 1, 0.023);

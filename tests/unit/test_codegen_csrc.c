@@ -1,4 +1,5 @@
-/* codegen/csrc.c: kernels as C text, compiled by the compiler at hand and run, against the oracle of loop/eval.c. */
+/* codegen/csrc.c: kernels as C text, compiled by the compiler at hand and run, against the oracle
+ * of loop/eval.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include "../../src/dync.in.h"
@@ -8,9 +9,11 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-static const char *const c_types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
+static const char *const c_types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                      "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
 
-/* Writes the bytes of a buffer as an array of its type, by way of bytes: NaN and infinities survive. */
+/* Writes the bytes of a buffer as an array of its type, by way of bytes: NaN and infinities
+ * survive. */
 static void write_data(FILE *f, int number, int buf, const unsigned char *data, size_t bytes)
 {
     fprintf(f, "static _Alignas(8) unsigned char d%d_%d[] = {", number, buf);
@@ -27,7 +30,11 @@ static bool has_fma(const dync__kernel *k)
 }
 
 enum { COUNT = 120 };
-typedef struct expected { int n_bufs, dtype[MAX_BUFS]; int64_t elements[MAX_BUFS]; void *data[MAX_BUFS]; } expected;
+typedef struct expected {
+    int n_bufs, dtype[MAX_BUFS];
+    int64_t elements[MAX_BUFS];
+    void *data[MAX_BUFS];
+} expected;
 
 static bool write_kernel(FILE *f, int number, random_kernel *g, expected *e)
 {
@@ -54,9 +61,11 @@ static void write_main(FILE *f, const expected *all, int count)
     fprintf(f, "#include <stdio.h>\nint main(void)\n{\n");
     for (int k = 0; k < count; k++) {
         fprintf(f, "    kernel%d(", k);
-        for (int i = 0; i < all[k].n_bufs; i++) fprintf(f, "%s(%s *)(void *)d%d_%d", i ? ", " : "", c_types[all[k].dtype[i]], k, i);
+        for (int i = 0; i < all[k].n_bufs; i++)
+            fprintf(f, "%s(%s *)(void *)d%d_%d", i ? ", " : "", c_types[all[k].dtype[i]], k, i);
         fprintf(f, ");\n");
-        for (int i = 0; i < all[k].n_bufs; i++) fprintf(f, "    fwrite(d%d_%d, 1, sizeof d%d_%d - 1, stdout);\n", k, i, k, i);
+        for (int i = 0; i < all[k].n_bufs; i++)
+            fprintf(f, "    fwrite(d%d_%d, 1, sizeof d%d_%d - 1, stdout);\n", k, i, k, i);
     }
     fprintf(f, "    return 0;\n}\n");
 }
@@ -71,8 +80,9 @@ static void compare(FILE *results, const expected *all, int count)
             for (int64_t e = 0; e < all[k].elements[i]; e++)
                 if (!EXPECT(same(got, all[k].data[i], all[k].dtype[i], e))) {
                     int size = dync__dtype_info(all[k].dtype[i])->bytes;
-                    printf("  kernel%d buffer %d element %lld: got %.9g, expected %.9g\n", k, i, (long long)e,
-                           dync__load_f64(got + e * size, all[k].dtype[i]), dync__load_f64((char *)all[k].data[i] + e * size, all[k].dtype[i]));
+                    printf("  kernel%d buffer %d element %lld: got %.9g, expected %.9g\n", k, i,
+                           (long long)e, dync__load_f64(got + e * size, all[k].dtype[i]),
+                           dync__load_f64((char *)all[k].data[i] + e * size, all[k].dtype[i]));
                     break;
                 }
             free(got);
@@ -101,7 +111,10 @@ TEST(random_kernels_as_c)
     }
     write_main(f, all, count);
     fclose(f);
-    snprintf(command, sizeof command, "cc -std=c11 -pedantic -Wall -Wextra -Wno-type-limits -Werror -O1 -ffp-contract=off %s -o %s -lm", source, program);
+    snprintf(
+        command, sizeof command,
+        "cc -std=c11 -pedantic -Wall -Wextra -Wno-type-limits -Werror -O1 -ffp-contract=off %s -o %s -lm",
+        source, program);
     REQUIRE(system(command) == 0);
     FILE *results = popen(program, "r");
     REQUIRE(results);

@@ -1,4 +1,5 @@
-/* codegen/interp*.c: the tile interpreter against the oracle of loop/eval.c, on random kernels in every mode, and by hand. */
+/* codegen/interp*.c: the tile interpreter against the oracle of loop/eval.c, on random kernels in
+ * every mode, and by hand. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/interp.h"
 #include "../../tools/ir/ir.h"
@@ -6,7 +7,8 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-/* Runs k by the interpreter and by the oracle on equal random data; true where every output agrees. */
+/* Runs k by the interpreter and by the oracle on equal random data; true where every output agrees.
+ */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
 {
     void *mine[MAX_BUFS], *theirs[MAX_BUFS];
@@ -19,13 +21,18 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
         memcpy(theirs[i], mine[i], bytes);
     }
     dync__code *code = dync__code_new(k);
-    ok = EXPECT(code != NULL) && EXPECT_OK(dync__kernel_eval(k, theirs, 7, 100)) && EXPECT_OK(dync__code_run(code, mine, 7, 100));
+    ok = EXPECT(code != NULL) && EXPECT_OK(dync__kernel_eval(k, theirs, 7, 100)) &&
+         EXPECT_OK(dync__code_run(code, mine, 7, 100));
     for (int i = 0; ok && i < k->buf.n; i++)
         for (int64_t e = 0; ok && e < elements[i]; e++)
             if (!same(mine[i], theirs[i], k->buf.at[i].dtype, e)) {
                 printf("  buffer %d element %lld: got %.9g, expected %.9g\n", i, (long long)e,
-                       dync__load_f64((char *)mine[i] + e * dync__dtype_info(k->buf.at[i].dtype)->bytes, k->buf.at[i].dtype),
-                       dync__load_f64((char *)theirs[i] + e * dync__dtype_info(k->buf.at[i].dtype)->bytes, k->buf.at[i].dtype));
+                       dync__load_f64((char *)mine[i] +
+                                          e * dync__dtype_info(k->buf.at[i].dtype)->bytes,
+                                      k->buf.at[i].dtype),
+                       dync__load_f64((char *)theirs[i] +
+                                          e * dync__dtype_info(k->buf.at[i].dtype)->bytes,
+                                      k->buf.at[i].dtype));
                 ok = false;
             }
     if (!ok) {
@@ -51,7 +58,8 @@ static void random_kernels(int count, bool reductions)
         random_build(&g, reductions);
         bool ok = true;
         if (g.stored && !g.k->failed) {
-            ok = EXPECT_OK(dync__kernel_check(g.k)) && agree(g.k, g.elements, test_random() % 2 ? (reductions ? 1 : 2) : 0);
+            ok = EXPECT_OK(dync__kernel_check(g.k)) &&
+                 agree(g.k, g.elements, test_random() % 2 ? (reductions ? 1 : 2) : 0);
             dync__code *code = dync__code_new(g.k);
             if (code) modes[code->mode]++;
             dync__code_free(code);
@@ -65,7 +73,9 @@ static void random_kernels(int count, bool reductions)
     }
     EXPECT(ran > count / 2);
     EXPECT(modes[0] > ran / 20 && modes[1] > ran / 20);
-    if (test__state.verbose) printf("  chunk %d, block %d, vertical %d, square %d\n", modes[0], modes[1], modes[2], modes[3]);
+    if (test__state.verbose)
+        printf("  chunk %d, block %d, vertical %d, square %d\n", modes[0], modes[1], modes[2],
+               modes[3]);
     EXPECT(reductions || modes[3] > 0);
     EXPECT(!reductions || modes[2] > ran / 200);
     dync_shutdown();
@@ -91,23 +101,27 @@ static void text_kernel(const char *text, const int64_t *elements, int mode)
 TEST(threads)
 {
     dync__pool_set_threads(3);
-    text_kernel("kernel pointwise(in x f32[300000] @0, out y f32[300000] @1) inner i0<300000 {\n"
-                "  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    v2 = mul v1, v0\n    store y[i0], v2\n  }\n}\n",
-                (int64_t[]){300000, 300000}, DYNC__INTERP_CHUNK);
-    text_kernel("kernel rows(in x i64[300000] @0, out y i64[3000] @1) outer o0<3000 inner i0<100 {\n"
-                "  phase 0 {\n    v0 = load x[100*o0 + i0]\n    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
-                (int64_t[]){300000, 3000}, DYNC__INTERP_BLOCK);
-    text_kernel("kernel long(in x f32[400002] @0, out y f32[400002] @1, out z i64[2] @2, out w f32[2] @3) outer o0<2 inner i0<200001 {\n"
-                "  phase 0 {\n    v0 = load x[200001*o0 + i0]\n    v1 = reduce.max v0\n    v2 = reduce.argmin v0\n  }\n"
-                "  row 1 {\n    store z[o0], v2\n  }\n"
-                "  phase 1 {\n    v3 = sub v0, v1\n    v4 = abs v3\n    v5 = reduce.sum v0\n    v6 = reduce.max v4\n  }\n"
-                "  phase 2 {\n    v7 = add v4, v6\n    store y[200001*o0 + i0], v7\n  }\n"
-                "  row 3 {\n    store w[o0], v5\n  }\n}\n",
-                (int64_t[]){400002, 400002, 2, 2}, DYNC__INTERP_CHUNK);
-    text_kernel("kernel columns(in x i32[300000] @0, out y i32[5] @1, out z i64[5] @2) outer o0<5 inner i0<60000 {\n"
-                "  phase 0 {\n    v0 = load x[o0 + 5*i0]\n    v1 = reduce.sum v0\n    v2 = reduce.argmax v0\n  }\n"
-                "  row 1 {\n    store y[o0], v1\n    store z[o0], v2\n  }\n}\n",
-                (int64_t[]){300000, 5, 5}, DYNC__INTERP_VERTICAL);
+    text_kernel(
+        "kernel pointwise(in x f32[300000] @0, out y f32[300000] @1) inner i0<300000 {\n"
+        "  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    v2 = mul v1, v0\n    store y[i0], v2\n  }\n}\n",
+        (int64_t[]){300000, 300000}, DYNC__INTERP_CHUNK);
+    text_kernel(
+        "kernel rows(in x i64[300000] @0, out y i64[3000] @1) outer o0<3000 inner i0<100 {\n"
+        "  phase 0 {\n    v0 = load x[100*o0 + i0]\n    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
+        (int64_t[]){300000, 3000}, DYNC__INTERP_BLOCK);
+    text_kernel(
+        "kernel long(in x f32[400002] @0, out y f32[400002] @1, out z i64[2] @2, out w f32[2] @3) outer o0<2 inner i0<200001 {\n"
+        "  phase 0 {\n    v0 = load x[200001*o0 + i0]\n    v1 = reduce.max v0\n    v2 = reduce.argmin v0\n  }\n"
+        "  row 1 {\n    store z[o0], v2\n  }\n"
+        "  phase 1 {\n    v3 = sub v0, v1\n    v4 = abs v3\n    v5 = reduce.sum v0\n    v6 = reduce.max v4\n  }\n"
+        "  phase 2 {\n    v7 = add v4, v6\n    store y[200001*o0 + i0], v7\n  }\n"
+        "  row 3 {\n    store w[o0], v5\n  }\n}\n",
+        (int64_t[]){400002, 400002, 2, 2}, DYNC__INTERP_CHUNK);
+    text_kernel(
+        "kernel columns(in x i32[300000] @0, out y i32[5] @1, out z i64[5] @2) outer o0<5 inner i0<60000 {\n"
+        "  phase 0 {\n    v0 = load x[o0 + 5*i0]\n    v1 = reduce.sum v0\n    v2 = reduce.argmax v0\n  }\n"
+        "  row 1 {\n    store y[o0], v1\n    store z[o0], v2\n  }\n}\n",
+        (int64_t[]){300000, 5, 5}, DYNC__INTERP_VERTICAL);
     dync__pool_set_threads(0);
 }
 
@@ -116,11 +130,12 @@ TEST(transpositions)
     text_kernel("kernel transpose(in x f32[30000] @0, out y f32[30000] @1) inner i0<200, i1<150 {\n"
                 "  phase 0 {\n    v0 = load x[i0 + 200*i1]\n    store y[150*i0 + i1], v0\n  }\n}\n",
                 (int64_t[]){30000, 30000}, DYNC__INTERP_SQUARE);
-    text_kernel("kernel permute(in x f16[30000] @0, in b f32[20] @1, out y u8[30000] @2, out z i64[30000] @3) inner i0<3, i1<100, i2<100 {\n"
-                "  phase 0 {\n    v0 = load x[10000*i0 + i1 + 100*i2]\n    v1 = cast.i32 v0\n    store y[10000*i0 + 100*i1 + i2], v1\n"
-                "    v2 = index [7*i0 + i1 + 3*i2 + 5]\n    v3 = cast.i64 v0\n    v4 = add v2, v3\n"
-                "    store z[10000*i0 + i1 + 100*i2], v4\n  }\n}\n",
-                (int64_t[]){30000, 20, 30000, 30000}, DYNC__INTERP_SQUARE);
+    text_kernel(
+        "kernel permute(in x f16[30000] @0, in b f32[20] @1, out y u8[30000] @2, out z i64[30000] @3) inner i0<3, i1<100, i2<100 {\n"
+        "  phase 0 {\n    v0 = load x[10000*i0 + i1 + 100*i2]\n    v1 = cast.i32 v0\n    store y[10000*i0 + 100*i1 + i2], v1\n"
+        "    v2 = index [7*i0 + i1 + 3*i2 + 5]\n    v3 = cast.i64 v0\n    v4 = add v2, v3\n"
+        "    store z[10000*i0 + i1 + 100*i2], v4\n  }\n}\n",
+        (int64_t[]){30000, 20, 30000, 30000}, DYNC__INTERP_SQUARE);
 }
 
 /* 2^22 uniform numbers: a plain float sum would be off by 1e-4. */
@@ -128,13 +143,19 @@ TEST(sums_are_accurate)
 {
     enum { N = 1 << 22 };
     static float x[N], y[2048];
-    static const struct { const char *text; int n; } forms[] = {
+    static const struct {
+        const char *text;
+        int n;
+    } forms[] = {
         {"kernel all(in x f32[4194304] @0, out y f32[1] @1) inner i0<4194304 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = reduce.sum v0\n  }\n"
-         "  row 1 {\n    store y[0], v1\n  }\n}\n", 1},
+         "  row 1 {\n    store y[0], v1\n  }\n}\n",
+         1},
         {"kernel columns(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n  phase 0 {\n    v0 = load x[o0 + 16*i0]\n"
-         "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n", 16},
+         "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
+         16},
         {"kernel rows(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n  phase 0 {\n    v0 = load x[262144*o0 + i0]\n"
-         "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n", 16}};
+         "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
+         16}};
     double exact = 0;
     for (int i = 0; i < N; i++) exact += (double)(x[i] = (float)test_random_real(0, 1));
     for (int f = 0; f < 3; f++)

@@ -1,5 +1,5 @@
-/* codegen/jit.c, x86_*.c: machine code against the tile interpreter and the oracle of loop/eval.c: random kernels, large expressions that
- * spill, by hand; for AVX2 and AVX-512; code memory. */
+/* codegen/jit.c, x86_*.c: machine code against the tile interpreter and the oracle of loop/eval.c:
+ * random kernels, large expressions that spill, by hand; for AVX2 and AVX-512; code memory. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/codemem.h"
 #include "../../src/codegen/jit.h"
@@ -11,7 +11,8 @@
 
 static int64_t n_jitted, n_declined, n_led;
 
-/* Runs k by machine code for an instruction set, by the interpreter and by the oracle on equal random data. exact: the interpreter's bits. */
+/* Runs k by machine code for an instruction set, by the interpreter and by the oracle on equal
+ * random data. exact: the interpreter's bits. */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int isa, bool oracle)
 {
     guarded own[3][MAX_BUFS];
@@ -27,19 +28,22 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
     ok = EXPECT(code != NULL) && EXPECT(plain != NULL);
     if (ok && code->jit) {
         n_jitted++;
-        code->ns = 1e6;                /* worth threads */
+        code->ns = 1e6; /* worth threads */
         /* lines that an index leads to are fetched ahead, however small the table */
         code->jit->take.far = true;
         n_led += code->jit->take.each > 0;
-        ok = EXPECT_OK(dync__code_run(code, data[0], 7, 100)) && EXPECT_OK(dync__code_run(plain, data[1], 7, 100)) &&
+        ok = EXPECT_OK(dync__code_run(code, data[0], 7, 100)) &&
+             EXPECT_OK(dync__code_run(plain, data[1], 7, 100)) &&
              (!oracle || EXPECT_OK(dync__kernel_eval(k, data[2], 7, 100)));
         for (int w = 1; w < (oracle ? 3 : 2) && ok; w++)
             for (int i = 0; ok && i < k->buf.n; i++)
                 for (int64_t e = 0; ok && e < elements[i]; e++)
                     if (!same(data[0][i], data[w][i], k->buf.at[i].dtype, e)) {
                         int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
-                        printf("  isa %d buffer %d element %lld: got %.9g, %s %.9g\n", isa, i, (long long)e,
-                               dync__load_f64((char *)data[0][i] + e * bytes, k->buf.at[i].dtype), w == 1 ? "interpreter" : "oracle",
+                        printf("  isa %d buffer %d element %lld: got %.9g, %s %.9g\n", isa, i,
+                               (long long)e,
+                               dync__load_f64((char *)data[0][i] + e * bytes, k->buf.at[i].dtype),
+                               w == 1 ? "interpreter" : "oracle",
                                dync__load_f64((char *)data[w][i] + e * bytes, k->buf.at[i].dtype));
                         ok = false;
                     }
@@ -76,7 +80,9 @@ static void random_kernels(int count, bool reductions)
             return;
         }
     }
-    if (test__state.verbose) printf("  machine code %lld, interpreted %lld\n", (long long)n_jitted, (long long)n_declined);
+    if (test__state.verbose)
+        printf("  machine code %lld, interpreted %lld\n", (long long)n_jitted,
+               (long long)n_declined);
     EXPECT(best == 0 || n_jitted > count / 3);
     dync_shutdown();
     EXPECT_EQ_INT(dync__mem_read_stats().live_bytes, 0);
@@ -86,46 +92,61 @@ static void random_kernels(int count, bool reductions)
 TEST(random_pointwise) { random_kernels(1200, false); }
 TEST(random_reductions) { random_kernels(1200, true); }
 
-/* Running sums that round: machine code adds in the interpreter's order, and stays near the exact sums. Along rows of any length and across them,
- * with what comes before and after in the same loops, in one phase or two, fast and from the frame (many sums at once). */
+/* Running sums that round: machine code adds in the interpreter's order, and stays near the exact
+ * sums. Along rows of any length and across them, with what comes before and after in the same
+ * loops, in one phase or two, fast and from the frame (many sums at once). */
 static int scan_kernel(dync__lb *b, int64_t *elements, bool across, int sums, int dtype)
 {
     dync__kernel *k = b->k;
-    int64_t rows = k->extent[0], length = k->extent[1], n = rows * length, stride[2] = {across ? 1 : length, across ? rows : 1}, back[2] = {stride[0], -stride[1]};
-    int access = dync__kernel_access(k, 0, stride), reversed = dync__kernel_access(k, (length - 1) * stride[1], back), last = -1, buf = 0;
-    int x = dync__lb_load(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_IN, n, NULL), test_random() % 4 ? access : reversed);
-    int type = dync__lb_type(b, x) == DYNC_I32 || dync__lb_type(b, x) == DYNC_I64 ? DYNC_I64 : test_random() % 4 ? dync__lb_type(b, x) : DYNC_F64;
+    int64_t rows = k->extent[0], length = k->extent[1], n = rows * length,
+            stride[2] = {across ? 1 : length, across ? rows : 1}, back[2] = {stride[0], -stride[1]};
+    int access = dync__kernel_access(k, 0, stride),
+        reversed = dync__kernel_access(k, (length - 1) * stride[1], back), last = -1, buf = 0;
+    int x = dync__lb_load(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_IN, n, NULL),
+                          test_random() % 4 ? access : reversed);
+    int type = dync__lb_type(b, x) == DYNC_I32 || dync__lb_type(b, x) == DYNC_I64 ? DYNC_I64
+               : test_random() % 4 ? dync__lb_type(b, x)
+                                   : DYNC_F64;
     x = dync__lb_cast(b, x, type);
     elements[buf++] = n;
     for (int s = 0; s < sums; s++) {
-        int factor = type != DYNC_I64 ? dync__lb_f(b, type, 1 + s * 0.37) : dync__lb_i(b, type, 1 + s), v = dync__lb_scan(b, dync__lb_op(b, DYNC__P_mul, x, factor, -1));
+        int factor = type != DYNC_I64 ? dync__lb_f(b, type, 1 + s * 0.37)
+                                      : dync__lb_i(b, type, 1 + s),
+            v = dync__lb_scan(b, dync__lb_op(b, DYNC__P_mul, x, factor, -1));
         last = last < 0 ? v : dync__lb_op(b, s % 3 == 2 ? DYNC__P_max : DYNC__P_sub, v, last, -1);
     }
-    if (test_random() % 3 == 0) {            /* divided by its sum: a second phase */
+    if (test_random() % 3 == 0) { /* divided by its sum: a second phase */
         int sum = dync__lb_reduce(b, DYNC__R_MAX, last);
         b->section = 3;
         last = dync__lb_op(b, DYNC__P_sub, last, sum, -1);
     }
     int out = dync__lb_cast(b, last, dync__dtype_info(dtype)->compute);
-    dync__lb_store(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_OUT, n, NULL), access, dync__lb_wrap(b, out, dtype));
+    dync__lb_store(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_OUT, n, NULL), access,
+                   dync__lb_wrap(b, out, dtype));
     elements[buf++] = n;
     return type;
 }
 
 TEST(running_sums)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I64, DYNC_I32, DYNC_F16, DYNC_BF16, DYNC_U8};
+    static const int dtypes[] = {DYNC_F32, DYNC_F64,  DYNC_I64, DYNC_I32,
+                                 DYNC_F16, DYNC_BF16, DYNC_U8};
     int best = dync__tile_isa();
     n_jitted = n_declined = 0;
     for (int i = 0; i < 400; i++) {
         dync__arena arena = {0};
         bool across = test_random() % 2;
-        int64_t elements[MAX_BUFS], extent[2] = {test_random_int(1, across ? 150 : 9), test_random_int(2, i % 10 ? 70 : across ? 300 : 3000)};
+        int64_t elements[MAX_BUFS],
+            extent[2] = {test_random_int(1, across ? 150 : 9), test_random_int(2, i % 10   ? 70
+                                                                                  : across ? 300
+                                                                                           : 3000)};
         dync__kernel *k = dync__kernel_new(&arena, "scan", 1, 2, extent);
         dync__lb b = {.k = k, .section = 1};
-        scan_kernel(&b, elements, across, test_random() % 4 ? 1 : test_random_int(2, 9), dtypes[i % 7]);
+        scan_kernel(&b, elements, across, test_random() % 4 ? 1 : test_random_int(2, 9),
+                    dtypes[i % 7]);
         bool ok = EXPECT_OK(dync__kernel_check(k));
-        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, test_random() % 4 ? 2 : 0, isa, false);
+        for (int isa = 1; isa <= best && ok; isa++)
+            ok = agree(k, elements, test_random() % 4 ? 2 : 0, isa, false);
         dync__arena_free(&arena);
         if (!EXPECT(ok)) return;
     }
@@ -140,21 +161,27 @@ static int seldom(dync__lb *b, int condition, int x, int y)
     return dync__lb_add(b, &in);
 }
 
-/* A cone over x: values that only seldom-taken choices want, with wider types inside; some reach out of it, which undoes it. */
+/* A cone over x: values that only seldom-taken choices want, with wider types inside; some reach
+ * out of it, which undoes it. */
 static int cone(dync__lb *b, int condition, int x, const int *live, int count, int *more)
 {
     int type = dync__lb_type(b, x), inside[40], n = 1, last = -1;
     bool wider = type == DYNC_F32 && test_random() % 2;
     inside[0] = wider ? dync__lb_cast(b, x, DYNC_F64) : dync__lb_op(b, DYNC__P_add, x, x, -1);
     while (n < 16) {
-        int p = inside[test_random_int(0, n - 1)], q = inside[test_random_int(0, n - 1)], of = dync__lb_type(b, p);
-        inside[n] = test_random() % 3 == 0   ? dync__lb_op(b, DYNC__P_max, p, q, -1)
-                    : test_random() % 2      ? dync__lb_op(b, DYNC__P_sub, p, of == DYNC_I32 ? dync__lb_i(b, of, 3) : dync__lb_f(b, of, 0.75), -1)
-                                             : dync__lb_op(b, DYNC__P_mul, p, q, -1);
+        int p = inside[test_random_int(0, n - 1)], q = inside[test_random_int(0, n - 1)],
+            of = dync__lb_type(b, p);
+        inside[n] =
+            test_random() % 3 == 0 ? dync__lb_op(b, DYNC__P_max, p, q, -1)
+            : test_random() % 2
+                ? dync__lb_op(b, DYNC__P_sub, p,
+                              of == DYNC_I32 ? dync__lb_i(b, of, 3) : dync__lb_f(b, of, 0.75), -1)
+                : dync__lb_op(b, DYNC__P_mul, p, q, -1);
         n++;
     }
     for (int m = 0, members = test_random_int(1, 3); m < members; m++) {
-        int far = dync__lb_cast(b, inside[n - 1 - m], type), at = live[test_random_int(0, count - 1)];
+        int far = dync__lb_cast(b, inside[n - 1 - m], type),
+            at = live[test_random_int(0, count - 1)];
         if (test_random() % 8 == 0) at = far;
         if (test_random() % 3 == 0) at = dync__lb_op(b, DYNC__P_add, at, x, -1);
         int y = seldom(b, condition, far, at);
@@ -166,24 +193,32 @@ static int cone(dync__lb *b, int condition, int x, const int *live, int count, i
 
 TEST(random_expressions_spill)
 {
-    static const int prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_fma, DYNC__P_abs, DYNC__P_neg, DYNC__P_select, DYNC__P_lt};
+    static const int prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max,    DYNC__P_min,
+                                DYNC__P_fma, DYNC__P_abs, DYNC__P_neg, DYNC__P_select, DYNC__P_lt};
     int best = dync__tile_isa();
     n_jitted = n_declined = 0;
     for (int i = 0; i < 60; i++) {
         dync__arena arena = {0};
         int64_t n = test_random_int(1, 300), stride = 1, elements[MAX_BUFS];
-        int type = test_random() % 3 ? DYNC_F32 : test_random() % 2 ? DYNC_F64 : DYNC_I32, nodes = test_random_int(20, 500), live[600], count = 0;
+        int type = test_random() % 3   ? DYNC_F32
+                   : test_random() % 2 ? DYNC_F64
+                                       : DYNC_I32,
+            nodes = test_random_int(20, 500), live[600], count = 0;
         dync__kernel *k = dync__kernel_new(&arena, "expression", 0, 1, &n);
         dync__lb b = {.k = k, .section = 1};
         int access = dync__kernel_access(k, 0, &stride);
         for (int l = 0; l < 4; l++) {
             elements[l] = n;
-            live[count++] = dync__lb_load(&b, dync__kernel_buf(k, l, type, DYNC__BUF_IN, n, NULL), access);
+            live[count++] =
+                dync__lb_load(&b, dync__kernel_buf(k, l, type, DYNC__BUF_IN, n, NULL), access);
         }
         int condition = dync__lb_op(&b, DYNC__P_lt, live[0], live[1], -1);
         while (count < nodes) {
-            int prim = prims[test_random() % (sizeof prims / sizeof prims[0])], far = test_random() % 4 ? DYNC__MIN(count, 40) : count;
-            int x = live[count - 1 - test_random_int(0, far - 1)], y = live[count - 1 - test_random_int(0, far - 1)], z = live[count - 1 - test_random_int(0, far - 1)];
+            int prim = prims[test_random() % (sizeof prims / sizeof prims[0])],
+                far = test_random() % 4 ? DYNC__MIN(count, 40) : count;
+            int x = live[count - 1 - test_random_int(0, far - 1)],
+                y = live[count - 1 - test_random_int(0, far - 1)],
+                z = live[count - 1 - test_random_int(0, far - 1)];
             if (prim == DYNC__P_fma && type == DYNC_I32) continue;
             if (i % 2 && test_random() % 16 == 0) {
                 int more = -1;
@@ -192,16 +227,21 @@ TEST(random_expressions_spill)
                 if (more >= 0) live[count++] = more;
                 continue;
             }
-            if (prim == DYNC__P_lt) condition = dync__lb_op(&b, prim, x, y, -1);
-            else if (prim == DYNC__P_select) live[count++] = dync__lb_op(&b, prim, condition, y, z);
-            else live[count++] = dync__lb_op(&b, prim, x, dync__prim_info(prim)->n_args > 1 ? y : -1, dync__prim_info(prim)->n_args > 2 ? z : -1);
+            if (prim == DYNC__P_lt)
+                condition = dync__lb_op(&b, prim, x, y, -1);
+            else if (prim == DYNC__P_select)
+                live[count++] = dync__lb_op(&b, prim, condition, y, z);
+            else
+                live[count++] = dync__lb_op(&b, prim, x, dync__prim_info(prim)->n_args > 1 ? y : -1,
+                                            dync__prim_info(prim)->n_args > 2 ? z : -1);
         }
-        int sum = live[0];                 /* every value is used */
+        int sum = live[0]; /* every value is used */
         for (int v = 1; v < count; v++) sum = dync__lb_op(&b, DYNC__P_max, sum, live[v], -1);
         elements[4] = n;
         dync__lb_store(&b, dync__kernel_buf(k, 4, type, DYNC__BUF_OUT, n, NULL), access, sum);
         bool ok = !k->failed;
-        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, type == DYNC_F64 ? 0 : 2, isa, true);
+        for (int isa = 1; isa <= best && ok; isa++)
+            ok = agree(k, elements, type == DYNC_F64 ? 0 : 2, isa, true);
         dync__arena_free(&arena);
         if (!EXPECT(ok)) {
             printf("  expression number %d\n", i);
@@ -211,7 +251,8 @@ TEST(random_expressions_spill)
     EXPECT(best == 0 || (n_jitted == 60 * best && n_declined == 0));
 }
 
-/* Arguments of sin near and far by chance, in chains, sums along and across rows, and numbers that go through phases. */
+/* Arguments of sin near and far by chance, in chains, sums along and across rows, and numbers that
+ * go through phases. */
 TEST(seldom_choices)
 {
     int (*const functions[])(dync__lb *, int) = {dync__vm_sin, dync__vm_cos, dync__vm_tan};
@@ -228,8 +269,12 @@ TEST(seldom_choices)
         dync__lb b = {.k = k, .section = 1};
         int access = dync__kernel_access(k, 0, across);
         elements[0] = elements[1] = elements[2] = extent[0] * extent[1];
-        int x = dync__lb_load(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, elements[0], "x"), access);
-        int big = dync__lb_op(&b, DYNC__P_mul, x, dync__lb_load(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, elements[1], "s"), access), -1);
+        int x =
+            dync__lb_load(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, elements[0], "x"), access);
+        int big = dync__lb_op(
+            &b, DYNC__P_mul, x,
+            dync__lb_load(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, elements[1], "s"), access),
+            -1);
         int y = functions[test_random() % 3](&b, test_random() % 2 ? x : big);
         y = dync__lb_op(&b, DYNC__P_add, y, functions[test_random() % 3](&b, big), -1);
         if (sums) {
@@ -237,15 +282,18 @@ TEST(seldom_choices)
             b.section = 3;
             y = dync__lb_op(&b, DYNC__P_sub, y, functions[test_random() % 3](&b, sum), -1);
         }
-        dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, elements[2], "y"), access, y);
+        dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, elements[2], "y"), access,
+                       y);
         if (sums && test_random() % 2) {
             int total = dync__lb_reduce(&b, DYNC__R_MIN, y);
             b.section = 4;
             elements[3] = extent[0];
-            dync__lb_store(&b, dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, extent[0], "z"), dync__kernel_access(k, 0, row), functions[0](&b, total));
+            dync__lb_store(&b, dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, extent[0], "z"),
+                           dync__kernel_access(k, 0, row), functions[0](&b, total));
         }
         bool ok = !k->failed && EXPECT_OK(dync__kernel_check(k));
-        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, 2 * (int)(test_random() % 2), isa, true);
+        for (int isa = 1; isa <= best && ok; isa++)
+            ok = agree(k, elements, 2 * (int)(test_random() % 2), isa, true);
         dync__arena_free(&arena);
         if (!EXPECT(ok)) {
             printf("  kernel number %d\n", i);
@@ -255,7 +303,8 @@ TEST(seldom_choices)
     EXPECT(best == 0 || (n_jitted == 60 * best && n_declined == 0));
 }
 
-/* Uniform and normal numbers, two streams of each in one kernel, some used again after a reduction; normal ones are those of base/rng.c. */
+/* Uniform and normal numbers, two streams of each in one kernel, some used again after a reduction;
+ * normal ones are those of base/rng.c. */
 TEST(draws)
 {
     int best = dync__tile_isa();
@@ -263,12 +312,17 @@ TEST(draws)
     dync__pool_set_threads(1);
     for (int i = 0; i < 32; i++) {
         dync__arena arena = {0};
-        int64_t extent[2] = {test_random_int(1, 5), test_random_int(1, 90)}, both[2] = {extent[1], 1}, elements[] = {extent[0] * extent[1], extent[0] * extent[1]};
+        int64_t extent[2] = {test_random_int(1, 5), test_random_int(1, 90)},
+                both[2] = {extent[1], 1},
+                elements[] = {extent[0] * extent[1], extent[0] * extent[1]};
         int type = i % 2 ? DYNC_F32 : DYNC_F64, phases = i / 2 % 2;
         dync__kernel *k = dync__kernel_new(&arena, "draws", phases, 2, extent);
         dync__lb b = {.k = k, .section = 1};
-        int at = dync__kernel_access(k, 0, both), from = dync__lb_index(&b, dync__kernel_access(k, test_random_int(0, 1000), both)), sum = -1;
-        int x = dync__lb_random(&b, from, type, true), y = dync__lb_random(&b, dync__lb_op(&b, DYNC__P_add, from, from, -1), type, i / 4 % 2);
+        int at = dync__kernel_access(k, 0, both),
+            from = dync__lb_index(&b, dync__kernel_access(k, test_random_int(0, 1000), both)),
+            sum = -1;
+        int x = dync__lb_random(&b, from, type, true),
+            y = dync__lb_random(&b, dync__lb_op(&b, DYNC__P_add, from, from, -1), type, i / 4 % 2);
         int z = dync__lb_op(&b, DYNC__P_mul, y, dync__lb_random(&b, from, type, false), -1);
         if (phases) {
             sum = dync__lb_reduce(&b, DYNC__R_MAX, z);
@@ -292,11 +346,14 @@ TEST(draws)
     dync__kernel *k = dync__kernel_new(&arena, "draws", 0, 1, &n);
     dync__lb b = {.k = k, .section = 1};
     int at = dync__kernel_access(k, 0, &one);
-    dync__lb_store(&b, dync__kernel_buf(k, 0, DYNC_F64, DYNC__BUF_OUT, n, "x"), at, dync__lb_random(&b, dync__lb_index(&b, at), DYNC_F64, true));
+    dync__lb_store(&b, dync__kernel_buf(k, 0, DYNC_F64, DYNC__BUF_OUT, n, "x"), at,
+                   dync__lb_random(&b, dync__lb_index(&b, at), DYNC_F64, true));
     dync__code *code = dync__code_new(k);
     void *to[] = {drawn};
     EXPECT_OK(dync__code_run(code, to, 99, 12345));
-    for (int i = 0; i < 1000; i++) EXPECT(fabs(drawn[i] - dync__rng_normal(99, (uint64_t)(12345 + i))) <= 1e-15 * (1 + 4 * fabs(drawn[i])));
+    for (int i = 0; i < 1000; i++)
+        EXPECT(fabs(drawn[i] - dync__rng_normal(99, (uint64_t)(12345 + i))) <=
+               1e-15 * (1 + 4 * fabs(drawn[i])));
     dync__code_free(code);
     dync__arena_free(&arena);
 }
@@ -304,31 +361,46 @@ TEST(draws)
 /* Few long rows over threads: each phase in parts, whose results are combined. */
 TEST(long_rows_over_threads)
 {
-    static const int kinds[] = {DYNC__R_MAX, DYNC__R_ARGMAX, DYNC__R_SUM, DYNC__R_MIN, DYNC__R_ARGMIN, DYNC__R_ANY, DYNC__R_ALL};
+    static const int kinds[] = {DYNC__R_MAX,    DYNC__R_ARGMAX, DYNC__R_SUM, DYNC__R_MIN,
+                                DYNC__R_ARGMIN, DYNC__R_ANY,    DYNC__R_ALL};
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64};
     int best = dync__tile_isa();
     for (int threads = 2; threads <= 3; threads++)
         for (int i = 0; i < 28; i += threads - 1) {
             dync__arena arena = {0};
-            int64_t extent[2] = {threads == 3 ? 2 : 1, 50000 + test_random_int(0, 9999)}, both[2] = {extent[1], 1}, row[2] = {1, 0};
-            int64_t elements[] = {extent[0] * extent[1], extent[0], extent[0] * extent[1], extent[0]};
+            int64_t extent[2] = {threads == 3 ? 2 : 1, 50000 + test_random_int(0, 9999)},
+                    both[2] = {extent[1], 1}, row[2] = {1, 0};
+            int64_t elements[] = {extent[0] * extent[1], extent[0], extent[0] * extent[1],
+                                  extent[0]};
             int kind = kinds[i % 7], type = types[i / 7];
             dync__pool_set_threads(threads);
             dync__kernel *k = dync__kernel_new(&arena, "long", 1, 2, extent);
             dync__lb b = {.k = k, .section = 1};
-            int x = dync__lb_load(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, elements[0], "x"), dync__kernel_access(k, 0, both));
+            int x = dync__lb_load(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, elements[0], "x"),
+                                  dync__kernel_access(k, 0, both));
             bool logical = kind == DYNC__R_ANY || kind == DYNC__R_ALL;
-            int of = logical ? dync__lb_op(&b, DYNC__P_lt, x, dync__lb_cast(&b, dync__lb_i(&b, DYNC_I32, kind == DYNC__R_ANY ? -8 : 9), type), -1) : x;
+            int of =
+                logical ? dync__lb_op(
+                              &b, DYNC__P_lt, x,
+                              dync__lb_cast(
+                                  &b, dync__lb_i(&b, DYNC_I32, kind == DYNC__R_ANY ? -8 : 9), type),
+                              -1)
+                        : x;
             int first = dync__lb_reduce(&b, kind, of), total = dync__lb_reduce(&b, DYNC__R_MAX, x);
             b.section = 2;
             int dtype = dync__lb_type(&b, first);
-            dync__lb_store(&b, dync__kernel_buf(k, 1, dtype, DYNC__BUF_OUT, elements[1], "a"), dync__kernel_access(k, 0, row), first);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, dtype, DYNC__BUF_OUT, elements[1], "a"),
+                           dync__kernel_access(k, 0, row), first);
             int shift = dync__lb_op(&b, DYNC__P_sub, total, dync__lb_cast(&b, first, type), -1);
             b.section = 3;
-            int y = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_sub, x, shift, -1), x, -1), least = dync__lb_reduce(&b, DYNC__R_MIN, y);
-            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, elements[2], "y"), dync__kernel_access(k, 0, both), y);
+            int y = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_sub, x, shift, -1), x, -1),
+                least = dync__lb_reduce(&b, DYNC__R_MIN, y);
+            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, elements[2], "y"),
+                           dync__kernel_access(k, 0, both), y);
             b.section = 4;
-            dync__lb_store(&b, dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, elements[3], "z"), dync__kernel_access(k, 0, row), dync__lb_op(&b, DYNC__P_add, least, total, -1));
+            dync__lb_store(&b, dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, elements[3], "z"),
+                           dync__kernel_access(k, 0, row),
+                           dync__lb_op(&b, DYNC__P_add, least, total, -1));
             bool ok = !k->failed && EXPECT_OK(dync__kernel_check(k));
             for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, i % 2, isa, true);
             dync__arena_free(&arena);
@@ -340,7 +412,8 @@ TEST(long_rows_over_threads)
 }
 
 #if DYNC__JIT_X86
-/* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the interpreter's bits all the same. */
+/* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the
+ * interpreter's bits all the same. */
 TEST(large_arrays_are_stored_past_the_caches)
 {
     static const char *const forms[] = {
@@ -354,8 +427,11 @@ TEST(large_arrays_are_stored_past_the_caches)
         dync__format(text, sizeof text, forms[i / 2], n, n + shift, n, shift);
         dync__arena arena = {0};
         dync__kernel *k = dync__kernel_parse(&arena, text);
-        dync__code *code = dync__code_new_for(k, best, true), *plain = dync__code_new_for(k, best, false);
-        float *x = dync__alloc_data(sizeof(float) * (size_t)n), *y = dync__alloc_data(sizeof(float) * (size_t)(n + 32)), *z = dync__alloc_data(sizeof(float) * (size_t)(n + 32));
+        dync__code *code = dync__code_new_for(k, best, true),
+                   *plain = dync__code_new_for(k, best, false);
+        float *x = dync__alloc_data(sizeof(float) * (size_t)n),
+              *y = dync__alloc_data(sizeof(float) * (size_t)(n + 32)),
+              *z = dync__alloc_data(sizeof(float) * (size_t)(n + 32));
         void *to[] = {x, y}, *want[] = {x, z};
         for (int e = 0; e < n; e++) x[e] = (float)(e % 1000);
         memset(y, 0, sizeof(float) * (size_t)(n + 32));
@@ -374,7 +450,8 @@ TEST(large_arrays_are_stored_past_the_caches)
 }
 #endif
 
-/* Sums that round: the bits of the interpreter, rows one at a time, side by side, and in parts over threads. */
+/* Sums that round: the bits of the interpreter, rows one at a time, side by side, and in parts over
+ * threads. */
 TEST(sums_have_the_interpreters_bits)
 {
     static const char *const forms[] = {
@@ -384,32 +461,49 @@ TEST(sums_have_the_interpreters_bits)
         "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
     for (int i = 0; i < 300; i++) {
         /* tall: sixteen rows at a time */
-        bool tall = i % 12 == 8, product = i % 8 == 0 && !tall, wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0;
-        int rows = columns ? test_random_int(2048, 2100) : test_random_int(1, 5), n = test_random_int(1, product || columns ? 40 : test_random() % 2 ? 2000 : 140);
-        if (i % 10 == 9) product = columns = false, rows = test_random_int(1, 2), n = i % 20 == 9 ? 16384 * test_random_int(1, 8) + test_random_int(-140, 140) : test_random_int(16384, 300000);
+        bool tall = i % 12 == 8, product = i % 8 == 0 && !tall,
+             wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0;
+        int rows = columns ? test_random_int(2048, 2100) : test_random_int(1, 5),
+            n = test_random_int(1, product || columns  ? 40
+                                   : test_random() % 2 ? 2000
+                                                       : 140);
+        if (i % 10 == 9)
+            product = columns = false, rows = test_random_int(1, 2),
+            n = i % 20 == 9 ? 16384 * test_random_int(1, 8) + test_random_int(-140, 140)
+                            : test_random_int(16384, 300000);
         if (tall) n = i == 8 ? 4200 : test_random_int(257, 600);
         dync__pool_set_threads(i % 3 + 1);
         char text[512];
-        dync__format(text, sizeof text, forms[product], wide ? "f64" : "f32", rows * n, wide ? "f64" : "f32", rows, rows, n, columns ? 1 : n, columns ? rows : 1);
+        dync__format(text, sizeof text, forms[product], wide ? "f64" : "f32", rows * n,
+                     wide ? "f64" : "f32", rows, rows, n, columns ? 1 : n, columns ? rows : 1);
         dync__arena arena = {0};
         dync__kernel *k = dync__kernel_parse(&arena, text);
         REQUIRE(k);
         bool ok = true;
         for (int isa = 1; isa <= dync__tile_isa() && ok; isa++) {
-            double *x = malloc((size_t)(rows * n) * 8), *y = malloc((size_t)rows * 16), *z = y + rows;
+            double *x = malloc((size_t)(rows * n) * 8), *y = malloc((size_t)rows * 16),
+                   *z = y + rows;
             for (int e = 0; e < rows * n; e++) {
-                if (wide) x[e] = test_random_real(product ? 0.5 : -1, 2);
-                else ((float *)x)[e] = (float)test_random_real(product ? 0.5 : -1, 2);
+                if (wide)
+                    x[e] = test_random_real(product ? 0.5 : -1, 2);
+                else
+                    ((float *)x)[e] = (float)test_random_real(product ? 0.5 : -1, 2);
             }
-            dync__code *code = dync__code_new_for(k, isa, true), *plain = dync__code_new_for(k, isa, false);
+            dync__code *code = dync__code_new_for(k, isa, true),
+                       *plain = dync__code_new_for(k, isa, false);
             REQUIRE(code && plain && code->jit);
             EXPECT(!tall || code->jit->state_bytes > 0);
             code->ns = 1e6;
             void *mine[] = {x, y}, *theirs[] = {x, z};
-            ok = EXPECT_OK(dync__code_run(code, mine, 0, 0)) && EXPECT_OK(dync__code_run(plain, theirs, 0, 0)) &&
+            ok = EXPECT_OK(dync__code_run(code, mine, 0, 0)) &&
+                 EXPECT_OK(dync__code_run(plain, theirs, 0, 0)) &&
                  (product || EXPECT(memcmp(y, z, (size_t)rows * (wide ? 8 : 4)) == 0));
-            for (int e = 0; e < rows && product && ok; e++)       /* the interpreter multiplies one after another */
-                ok = wide ? EXPECT_NEAR(y[e] / z[e], 1, TOL_F32_CHAIN) : ((float *)z)[e] == 0 || EXPECT_NEAR((double)((float *)y)[e] / (double)((float *)z)[e], 1, TOL_F32_CHAIN);
+            for (int e = 0; e < rows && product && ok;
+                 e++) /* the interpreter multiplies one after another */
+                ok = wide ? EXPECT_NEAR(y[e] / z[e], 1, TOL_F32_CHAIN)
+                          : ((float *)z)[e] == 0 ||
+                                EXPECT_NEAR((double)((float *)y)[e] / (double)((float *)z)[e], 1,
+                                            TOL_F32_CHAIN);
             if (!ok) printf("  isa %d %s: %s", isa, wide ? "f64" : "f32", text);
             dync__code_free(code);
             dync__code_free(plain);
@@ -433,7 +527,9 @@ TEST(random_numbers)
             dync__kernel *k = dync__kernel_new(&arena, "draws", 0, 1, &n);
             dync__lb b = {.k = k, .section = 1};
             int at = dync__lb_index(&b, dync__kernel_access(k, test_random_int(0, 1000), &stride));
-            dync__lb_store(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_OUT, n, NULL), dync__kernel_access(k, 0, &stride), dync__lb_random(&b, at, type, false));
+            dync__lb_store(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_OUT, n, NULL),
+                           dync__kernel_access(k, 0, &stride),
+                           dync__lb_random(&b, at, type, false));
             n_jitted = 0;
             EXPECT(agree(k, elements, 0, isa, true));
             EXPECT_EQ_INT(n_jitted, 1);
@@ -441,7 +537,8 @@ TEST(random_numbers)
         }
 }
 
-/* argmax and argmin: few different values, so that there are ties, with NaN, infinities and -0 among them; rows one at a time and side by side. */
+/* argmax and argmin: few different values, so that there are ties, with NaN, infinities and -0
+ * among them; rows one at a time and side by side. */
 TEST(places_of_extremes)
 {
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_U8};
@@ -449,17 +546,21 @@ TEST(places_of_extremes)
     for (int i = 0; i < 200; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int64_t rows = test_random_int(1, 70), columns = test_random_int(1, i % 5 ? 90 : 700), extent[] = {rows, columns}, stride[] = {0, 0}, out[] = {1, 0};
+            int64_t rows = test_random_int(1, 70), columns = test_random_int(1, i % 5 ? 90 : 700),
+                    extent[] = {rows, columns}, stride[] = {0, 0}, out[] = {1, 0};
             int64_t elements[] = {rows * columns, rows};
             bool across = i % 3 == 0;
             stride[0] = across ? 1 : columns;
             stride[1] = across ? rows : 1;
             dync__kernel *k = dync__kernel_new(&arena, "places", 1, 2, extent);
             dync__lb b = {.k = k, .section = 1};
-            int x = dync__lb_load(&b, dync__kernel_buf(k, 0, types[test_random_int(0, 5)], DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, stride));
+            int x = dync__lb_load(
+                &b, dync__kernel_buf(k, 0, types[test_random_int(0, 5)], DYNC__BUF_IN, -1, NULL),
+                dync__kernel_access(k, 0, stride));
             int at = dync__lb_reduce(&b, test_random() % 2 ? DYNC__R_ARGMAX : DYNC__R_ARGMIN, x);
             b.section = 2;
-            dync__lb_store(&b, dync__kernel_buf(k, 1, DYNC_I64, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, out), at);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, DYNC_I64, DYNC__BUF_OUT, -1, NULL),
+                           dync__kernel_access(k, 0, out), at);
             EXPECT(agree(k, elements, (int)(i % 4 == 0) * 2, isa, true));
             dync__arena_free(&arena);
         }
@@ -474,142 +575,223 @@ TEST(indexed_loads)
     for (int i = 0; i < 300; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int64_t rows = test_random_int(1, 40), columns = test_random_int(1, 130), lines = test_random_int(1, 9), extent[] = {rows, columns};
-            int64_t elements[] = {lines * columns, rows * columns}, along[] = {0, 1}, none[] = {0, 0}, every[] = {columns, 1}, by_row[] = {1, 0}, skewed[] = {3, 7};
+            int64_t rows = test_random_int(1, 40), columns = test_random_int(1, 130),
+                    lines = test_random_int(1, 9), extent[] = {rows, columns};
+            int64_t elements[] = {lines * columns, rows * columns}, along[] = {0, 1},
+                    none[] = {0, 0}, every[] = {columns, 1}, by_row[] = {1, 0}, skewed[] = {3, 7};
             int type = types[test_random_int(0, 5)];
             dync__kernel *k = dync__kernel_new(&arena, "picked", 0, 2, extent);
             dync__lb b = {.k = k, .section = 1};
             int at = dync__lb_index(&b, dync__kernel_access(k, 0, i % 2 ? by_row : skewed));
-            at = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1), dync__lb_i(&b, DYNC_I64, columns), -1);
-            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, i % 3 ? along : none), at);
+            at = dync__lb_op(&b, DYNC__P_mul,
+                             dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1),
+                             dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL),
+                                   dync__kernel_access(k, 0, i % 3 ? along : none), at);
             if (i % 5 == 0) x = dync__lb_op(&b, DYNC__P_add, x, x, -1);
-            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, every), x);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL),
+                           dync__kernel_access(k, 0, every), x);
             EXPECT(agree(k, elements, 0, isa, true));
             dync__arena_free(&arena);
         }
-    for (int i = 0; i < 300; i++) /* reduced along the index, columns side by side: the index of all lanes at once, or of each */
+    for (int i = 0; i < 300; i++) /* reduced along the index, columns side by side: the index of all
+                                     lanes at once, or of each */
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150), lines = test_random_int(1, 9), bags = test_random_int(1, 3), extent[] = {bags, columns, rows};
-            int64_t elements[] = {lines * columns, bags * columns}, along[] = {0, 1, 0}, by_row[] = {5, 0, 1}, skewed[] = {2, 7, 3}, out[] = {columns, 1, 0};
+            int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150),
+                    lines = test_random_int(1, 9), bags = test_random_int(1, 3),
+                    extent[] = {bags, columns, rows};
+            int64_t elements[] = {lines * columns, bags * columns}, along[] = {0, 1, 0},
+                    by_row[] = {5, 0, 1}, skewed[] = {2, 7, 3}, out[] = {columns, 1, 0};
             int type = types[test_random_int(0, 5)];
             dync__kernel *k = dync__kernel_new(&arena, "bags", 2, 3, extent);
             dync__lb b = {.k = k, .section = 1};
             int at = dync__lb_index(&b, dync__kernel_access(k, 0, i % 3 ? by_row : skewed));
-            at = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1), dync__lb_i(&b, DYNC_I64, columns), -1);
-            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, along), at);
-            int most = dync__lb_reduce(&b, i % 2 ? DYNC__R_MAX : DYNC__R_MIN, i % 5 ? x : dync__lb_op(&b, DYNC__P_add, x, x, -1));
+            at = dync__lb_op(&b, DYNC__P_mul,
+                             dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1),
+                             dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL),
+                                   dync__kernel_access(k, 0, along), at);
+            int most = dync__lb_reduce(&b, i % 2 ? DYNC__R_MAX : DYNC__R_MIN,
+                                       i % 5 ? x : dync__lb_op(&b, DYNC__P_add, x, x, -1));
             b.section = 2;
-            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, out), most);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL),
+                           dync__kernel_access(k, 0, out), most);
             EXPECT(agree(k, elements, 0, isa, true));
             dync__arena_free(&arena);
         }
     EXPECT(n_declined <= n_jitted / 100);
 }
 
-/* What an index held inside a dim leads to, stored as it is: rows and elements of every dtype, by either kind of index, some of them outside. */
+/* What an index held inside a dim leads to, stored as it is: rows and elements of every dtype, by
+ * either kind of index, some of them outside. */
 TEST(taken_rows)
 {
-    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64,
+                                DYNC_I32, DYNC_I16, DYNC_I8,  DYNC_U8,   DYNC_BOOL};
     int64_t taken = 0, checked = 0;
     n_jitted = n_declined = 0;
     for (int i = 0; i < 600; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int rank = test_random_int(1, 4), type = types[test_random_int(0, 9)], indices = i % 3 ? DYNC_I64 : DYNC_I32, shape = i % 4;
-            int64_t extent[4], which[4] = {0}, from[4] = {0}, to[4], size = test_random_int(2, i % 7 ? 9 : 900), n = 1, reach = 0, most = 0, offset = test_random_int(0, 3);
+            int rank = test_random_int(1, 4), type = types[test_random_int(0, 9)],
+                indices = i % 3 ? DYNC_I64 : DYNC_I32, shape = i % 4;
+            int64_t extent[4], which[4] = {0}, from[4] = {0}, to[4],
+                               size = test_random_int(2, i % 7 ? 9 : 900), n = 1, reach = 0,
+                               most = 0, offset = test_random_int(0, 3);
             for (int d = rank - 1; d >= 0; d--) {
-                extent[d] = test_random() % 6 == 0 ? 1 : test_random_int(1, d == rank - 1 ? i % 9 && i % 15 ? 40 : 300 : rank > 2 ? 6 : 60);
+                extent[d] = test_random() % 6 == 0
+                                ? 1
+                                : test_random_int(1, d == rank - 1 ? i % 9 && i % 15 ? 40 : 300
+                                                     : rank > 2    ? 6
+                                                                   : 60);
                 to[d] = n;
                 n *= extent[d];
             }
-            int64_t lines = 1, row = shape == 0 ? 1 : extent[rank - 1], next = test_random() % 4 ? 1 : 2;
+            int64_t lines = 1, row = shape == 0 ? 1 : extent[rank - 1],
+                    next = test_random() % 4 ? 1 : 2;
             /* the last dim is read along, or each element has its index; gaps and repeats
              * between */
             for (int d = rank - 1; d >= 0; d--) {
                 bool of_row = d == rank - 1 && shape != 0;
-                if (of_row) from[d] = 1;
-                else if (i % 5 == 0 ? d == rank - 1 : test_random() % 8 != 0) which[d] = next * lines, lines *= extent[d];
+                if (of_row)
+                    from[d] = 1;
+                else if (i % 5 == 0 ? d == rank - 1 : test_random() % 8 != 0)
+                    which[d] = next * lines, lines *= extent[d];
                 if (!of_row && test_random() % 3 == 0) from[d] = test_random_int(0, 5);
                 reach += which[d] * (extent[d] - 1);
                 most += from[d] * (extent[d] - 1);
             }
-            int64_t stride = test_random() % 4 ? row : row + 3, elements[] = {reach + 1 + offset, most + (size - 1) * stride + 1, n};
-            dync__kernel *k = dync__kernel_new(&arena, "taken", test_random_int(0, rank), rank, extent);
+            int64_t stride = test_random() % 4 ? row : row + 3,
+                    elements[] = {reach + 1 + offset, most + (size - 1) * stride + 1, n};
+            dync__kernel *k =
+                dync__kernel_new(&arena, "taken", test_random_int(0, rank), rank, extent);
             dync__lb b = {.k = k, .section = 1};
-            int at = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 0, indices, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, which)), DYNC_I64);
-            at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0), dync__lb_op(&b, DYNC__P_min, at, dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
-            if (stride > 1) at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, stride), -1);
-            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, from), at);
-            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, to), x);
+            int at = dync__lb_cast(
+                &b,
+                dync__lb_load(&b, dync__kernel_buf(k, 0, indices, DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, offset, which)),
+                DYNC_I64);
+            at = dync__lb_op(
+                &b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0),
+                dync__lb_op(&b, DYNC__P_min, at, dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
+            if (stride > 1)
+                at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, stride), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, -1, NULL),
+                                   dync__kernel_access(k, 0, from), at);
+            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, -1, NULL),
+                           dync__kernel_access(k, 0, to), x);
             EXPECT(agree(k, elements, 0, isa, true));
             dync__code *code = dync__code_new_for(k, isa, true);
             taken += code && code->jit && code->jit->take.size;
-            checked += code && dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size);
-            EXPECT(!code || (!dync__code_check(code, (const int32_t[]){4, 5, 6}, 5, offset, lines, size) && !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size + 1) &&
-                             !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines + 1, size)));
+            checked += code &&
+                       dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size);
+            EXPECT(
+                !code ||
+                (!dync__code_check(code, (const int32_t[]){4, 5, 6}, 5, offset, lines, size) &&
+                 !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size + 1) &&
+                 !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines + 1, size)));
             dync__code_free(code);
             dync__arena_free(&arena);
         }
-    printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken, (long long)checked, (long long)n_jitted, (long long)n_declined);
+    printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken,
+           (long long)checked, (long long)n_jitted, (long long)n_declined);
     EXPECT(dync__tile_isa() == 0 || (taken > 200 && checked > 100));
 }
 
-/* Lines of one or two tables by indices in memory, some outside, with what is computed of them: rows with up to three phases, sums of a few and of many lines (one level and
- * all of them), means and products; an index used for more than that; indices side by side or with gaps. */
-#define LED_BUF(type, mode, count) (elements[k->buf.n] = (count), dync__kernel_buf(k, k->buf.n, type, mode, -1, NULL))
+/* Lines of one or two tables by indices in memory, some outside, with what is computed of them:
+ * rows with up to three phases, sums of a few and of many lines (one level and all of them), means
+ * and products; an index used for more than that; indices side by side or with gaps. */
+#define LED_BUF(type, mode, count) \
+    (elements[k->buf.n] = (count), dync__kernel_buf(k, k->buf.n, type, mode, -1, NULL))
 TEST(led_lines)
 {
-    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_F32};
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16,
+                                DYNC_I64, DYNC_I32, DYNC_I16, DYNC_F32};
     n_jitted = n_declined = n_led = 0;
     for (int i = 0; i < 500; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
             bool bag = i % 2;
-            int64_t rows = test_random_int(1, 20), more = test_random_int(1, 4), columns = test_random_int(1, i % 8 ? 140 : 300), many = test_random_int(1, i % 3 ? 16 : 90), size = test_random_int(1, 9);
-            int64_t gap = i % 5 ? 1 : 2, extent[] = {more, rows, bag ? columns : 1, bag ? many : columns}, per = bag ? many : 1;
-            int64_t which[] = {rows * per * gap, per * gap, 0, bag ? gap : 0}, from[] = {0, 0, bag, !bag}, to[] = {rows * columns, columns, bag, !bag};
+            int64_t rows = test_random_int(1, 20), more = test_random_int(1, 4),
+                    columns = test_random_int(1, i % 8 ? 140 : 300),
+                    many = test_random_int(1, i % 3 ? 16 : 90), size = test_random_int(1, 9);
+            int64_t gap = i % 5 ? 1 : 2,
+                    extent[] = {more, rows, bag ? columns : 1, bag ? many : columns},
+                    per = bag ? many : 1;
+            int64_t which[] = {rows * per * gap, per * gap, 0, bag ? gap : 0},
+                    from[] = {0, 0, bag, !bag}, to[] = {rows * columns, columns, bag, !bag};
             int64_t elements[MAX_BUFS], n_indices = more * rows * per * gap;
             int type = types[test_random_int(0, 7)], work = dync__dtype_info(type)->compute;
             dync__kernel *k = dync__kernel_new(&arena, "led", 3, 4, extent);
             dync__lb b = {.k = k, .section = 1};
-            int load = dync__lb_load(&b, LED_BUF(i % 4 ? DYNC_I64 : DYNC_I32, DYNC__BUF_IN, n_indices), dync__kernel_access(k, 0, which));
-            int at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0), dync__lb_op(&b, DYNC__P_min, dync__lb_cast(&b, load, DYNC_I64), dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
-            if (columns > 1) at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, columns), -1);
-            int x = dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at);
-            if (i % 3 == 0) x = dync__lb_op(&b, DYNC__P_max, x, dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at), -1);
-            if (i % 7 < 3) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_load(&b, LED_BUF(type, DYNC__BUF_IN, columns), dync__kernel_access(k, 0, from)), -1);
+            int load = dync__lb_load(&b,
+                                     LED_BUF(i % 4 ? DYNC_I64 : DYNC_I32, DYNC__BUF_IN, n_indices),
+                                     dync__kernel_access(k, 0, which));
+            int at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0),
+                                 dync__lb_op(&b, DYNC__P_min, dync__lb_cast(&b, load, DYNC_I64),
+                                             dync__lb_i(&b, DYNC_I64, size - 1), -1),
+                                 -1);
+            if (columns > 1)
+                at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns),
+                                   dync__kernel_access(k, 0, from), at);
+            if (i % 3 == 0)
+                x = dync__lb_op(&b, DYNC__P_max, x,
+                                dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns),
+                                               dync__kernel_access(k, 0, from), at),
+                                -1);
+            if (i % 7 < 3)
+                x = dync__lb_op(&b, DYNC__P_add, x,
+                                dync__lb_load(&b, LED_BUF(type, DYNC__BUF_IN, columns),
+                                              dync__kernel_access(k, 0, from)),
+                                -1);
             /* no longer a leader alone */
             if (i % 11 == 0) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_cast(&b, at, work), -1);
-            if (i % 13 == 0) dync__lb_store(&b, LED_BUF(DYNC_I64, DYNC__BUF_OUT, n_indices), dync__kernel_access(k, 0, which), at);
-            int kinds[] = {DYNC__R_SUM, DYNC__R_SUM, DYNC__R_MAX, DYNC__R_MIN}, out = LED_BUF(type, DYNC__BUF_OUT, more * rows * columns), access = dync__kernel_access(k, 0, to), phases = i % 4;
+            if (i % 13 == 0)
+                dync__lb_store(&b, LED_BUF(DYNC_I64, DYNC__BUF_OUT, n_indices),
+                               dync__kernel_access(k, 0, which), at);
+            int kinds[] = {DYNC__R_SUM, DYNC__R_SUM, DYNC__R_MAX, DYNC__R_MIN},
+                out = LED_BUF(type, DYNC__BUF_OUT, more * rows * columns),
+                access = dync__kernel_access(k, 0, to), phases = i % 4;
             for (int p = 0; p < (bag ? 1 : phases); p++) {
                 int sum = dync__lb_reduce(&b, kinds[(i + p) % 4], x);
                 b.section += 2;
-                if (!bag) x = dync__lb_op(&b, DYNC__P_sub, x, sum, -1);
-                else b.section = 2, x = sum;
+                if (!bag)
+                    x = dync__lb_op(&b, DYNC__P_sub, x, sum, -1);
+                else
+                    b.section = 2, x = sum;
             }
             dync__lb_store(&b, out, access, x);
-            bool ok = EXPECT(agree(k, elements, 0, isa, type != DYNC_F16 && type != DYNC_BF16 && type != DYNC_F32 && type != DYNC_F64));
+            bool ok = EXPECT(agree(k, elements, 0, isa,
+                                   type != DYNC_F16 && type != DYNC_BF16 && type != DYNC_F32 &&
+                                       type != DYNC_F64));
             dync__arena_free(&arena);
             if (!ok) return;
         }
-    if (test__state.verbose) printf("  machine code %lld, led %lld, interpreted %lld\n", (long long)n_jitted, (long long)n_led, (long long)n_declined);
+    if (test__state.verbose)
+        printf("  machine code %lld, led %lld, interpreted %lld\n", (long long)n_jitted,
+               (long long)n_led, (long long)n_declined);
     EXPECT(dync__tile_isa() == 0 || n_led > 100);
 }
 
-/* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in registers, steps of -1, 2 and more. */
+/* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in
+ * registers, steps of -1, 2 and more. */
 TEST(crossed_loops)
 {
-    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_F16, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16,
+                                DYNC_F16, DYNC_I16, DYNC_I8,  DYNC_U8,  DYNC_BOOL};
     n_jitted = n_declined = 0;
     int64_t blocks = 0;
     for (int i = 0; i < 150; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1, long_dim = test_random_int(0, rank - 1);
+            int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1,
+                long_dim = test_random_int(0, rank - 1);
             int64_t extent[4], elements[4];
-            for (int d = 0; d < rank; d++) extent[d] = d == long_dim ? test_random_int(1, 150) : test_random_int(1, rank < 3 ? 150 : 25);
+            for (int d = 0; d < rank; d++)
+                extent[d] = d == long_dim ? test_random_int(1, 150)
+                                          : test_random_int(1, rank < 3 ? 150 : 25);
             /* steps of whole pages, by way of a stage */
             if (i % 10 == 1 && rank > 1) {
                 rank = 2;
@@ -624,8 +806,9 @@ TEST(crossed_loops)
             dync__kernel *k = dync__kernel_new(&arena, "crossed", 0, rank, extent);
             dync__lb b = {.k = k, .section = 1};
             int type = types[test_random_int(0, 9)], steps = i % 3 == 0;
-            for (int n = 0; n <= loads; n++) {           /* the last one is the store's */
-                int64_t stride[4] = {0}, step = steps && test_random() % 2 ? test_random_int(2, 4) : 1, offset = 0;
+            for (int n = 0; n <= loads; n++) { /* the last one is the store's */
+                int64_t stride[4] = {0},
+                        step = steps && test_random() % 2 ? test_random_int(2, 4) : 1, offset = 0;
                 int order[4] = {0, 1, 2, 3};
                 for (int d = rank - 1; d > 0; d--) {
                     int other = test_random_int(0, d), was = order[d];
@@ -634,17 +817,23 @@ TEST(crossed_loops)
                 }
                 for (int d = 0; d < rank && i % 4; d++) order[d] = n % 2 ? d : rank - 1 - d;
                 for (int d = rank - 1; d >= 0; d--) {
-                    bool back = steps && test_random() % 3 == 0, still = n < loads && test_random() % 12 == 0;
+                    bool back = steps && test_random() % 3 == 0,
+                         still = n < loads && test_random() % 12 == 0;
                     stride[order[d]] = still ? 0 : back ? -step : step;
                     if (back && !still) offset += step * (extent[order[d]] - 1);
                     if (!still) step *= extent[order[d]];
                 }
-                int buf = dync__kernel_buf(k, n, n < loads && test_random() % 4 == 0 ? types[test_random_int(0, 9)] : type, n < loads ? DYNC__BUF_IN : DYNC__BUF_OUT, -1, NULL);
+                int buf = dync__kernel_buf(
+                    k, n, n < loads && test_random() % 4 == 0 ? types[test_random_int(0, 9)] : type,
+                    n < loads ? DYNC__BUF_IN : DYNC__BUF_OUT, -1, NULL);
                 int access = dync__kernel_access(k, offset, stride);
                 elements[n] = step;
                 if (n < loads) {
-                    int x = dync__lb_cast(&b, dync__lb_load(&b, buf, access), dync__dtype_info(type)->compute);
-                    sum = sum < 0 ? x : dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_xor_ : DYNC__P_max, sum, x, -1);
+                    int x = dync__lb_cast(&b, dync__lb_load(&b, buf, access),
+                                          dync__dtype_info(type)->compute);
+                    sum = sum < 0 ? x
+                                  : dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_xor_ : DYNC__P_max,
+                                                sum, x, -1);
                 } else {
                     dync__lb_store(&b, buf, access, sum);
                 }
@@ -656,10 +845,13 @@ TEST(crossed_loops)
             dync__arena_free(&arena);
             if (!ok) return;
         }
-    if (test__state.verbose) printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted, (long long)blocks, (long long)n_declined);
+    if (test__state.verbose)
+        printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted,
+               (long long)blocks, (long long)n_declined);
     EXPECT(dync__tile_isa() == 0 || blocks > 30);
 #if defined(__linux__)
-    char path[400], command[500];                        /* once more where transpositions are AVX2's, and where there is no such code */
+    char path[400], command[500]; /* once more where transpositions are AVX2's, and where there is
+                                     no such code */
     extern int setenv(const char *, const char *, int), unsetenv(const char *);
     extern long readlink(const char *, char *, size_t);
     long n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -683,15 +875,19 @@ TEST(crossed_and_large)
         dync__arena arena = {0};
         dync__kernel *k = dync__kernel_new(&arena, "large", 0, 2, extent);
         dync__lb b = {.k = k, .section = 1};
-        int p = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, across));
-        int q = dync__lb_load(&b, dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, along));
-        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, store_across ? across : along),
+        int p = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, 0, across));
+        int q = dync__lb_load(&b, dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_IN, -1, NULL),
+                              dync__kernel_access(k, 0, along));
+        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, -1, NULL),
+                       dync__kernel_access(k, 0, store_across ? across : along),
                        dync__lb_op(&b, DYNC__P_add, p, q, -1));
         dync__code *code = dync__code_new(k);
         void *data[] = {x, y, z};
         bool ok = EXPECT_OK(dync__code_run(code, data, 0, 0));
         for (int64_t r = 0; r < R && ok; r++)
-            for (int64_t c = 0; c < C && ok; c++) ok = EXPECT(z[store_across ? r + c * R : r * C + c] == x[r + c * R] + y[r * C + c]);
+            for (int64_t c = 0; c < C && ok; c++)
+                ok = EXPECT(z[store_across ? r + c * R : r * C + c] == x[r + c * R] + y[r * C + c]);
         dync__code_free(code);
         dync__arena_free(&arena);
     }
@@ -700,7 +896,8 @@ TEST(crossed_and_large)
     free(z);
 }
 
-/* Rows that are strided, reduced and stored densely, or the other way round: blocks of them are turned. */
+/* Rows that are strided, reduced and stored densely, or the other way round: blocks of them are
+ * turned. */
 TEST(crossed_rows)
 {
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16, DYNC_I32, DYNC_I8};
@@ -709,26 +906,38 @@ TEST(crossed_rows)
     for (int i = 0; i < 42; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
-            int64_t outer = test_random_int(1, 3), rows = test_random_int(10, 90), lanes = i % 3 ? test_random_int(128, 400) : test_random_int(1, 128), m = rows * lanes;
-            int64_t extent[] = {outer, rows, lanes}, across[] = {m, 1, rows}, along[] = {m, lanes, 1}, by_row[] = {rows, 1, 0}, by_lane[] = {0, 0, 1}, back[] = {m, -1, rows};
+            int64_t outer = test_random_int(1, 3), rows = test_random_int(10, 90),
+                    lanes = i % 3 ? test_random_int(128, 400) : test_random_int(1, 128),
+                    m = rows * lanes;
+            int64_t extent[] = {outer, rows, lanes}, across[] = {m, 1, rows},
+                    along[] = {m, lanes, 1}, by_row[] = {rows, 1, 0}, by_lane[] = {0, 0, 1},
+                    back[] = {m, -1, rows};
             int64_t elements[] = {outer * m, outer * m, lanes, outer * m, outer * rows};
             int type = types[i % 6], other = types[test_random_int(0, 5)];
             dync__kernel *k = dync__kernel_new(&arena, "rows", 2, 3, extent);
             dync__lb b = {.k = k, .section = 1};
             bool back_too = i % 7 == 0 && i % 5, store_across = i % 4 == 0;
             int compute = dync__dtype_info(type)->compute;
-            int in = dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), more = dync__kernel_buf(k, 1, other, DYNC__BUF_IN, -1, NULL);
-            int scale = dync__kernel_buf(k, 2, type, DYNC__BUF_IN, -1, NULL), out = dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, -1, NULL), sums = dync__kernel_buf(k, 4, type, DYNC__BUF_OUT, -1, NULL);
-            int first = dync__kernel_access(k, 0, across), second = dync__kernel_access(k, back_too ? rows - 1 : 0, i % 5 ? back_too ? back : across : along);
+            int in = dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL),
+                more = dync__kernel_buf(k, 1, other, DYNC__BUF_IN, -1, NULL);
+            int scale = dync__kernel_buf(k, 2, type, DYNC__BUF_IN, -1, NULL),
+                out = dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, -1, NULL),
+                sums = dync__kernel_buf(k, 4, type, DYNC__BUF_OUT, -1, NULL);
+            int first = dync__kernel_access(k, 0, across),
+                second = dync__kernel_access(k, back_too ? rows - 1 : 0,
+                                             i % 5 ? back_too ? back : across : along);
             int x = dync__lb_load(&b, in, first), greatest = dync__lb_reduce(&b, DYNC__R_MAX, x);
             b.section = 3;
-            int y = dync__lb_op(&b, DYNC__P_sub, dync__lb_load(&b, in, first), greatest, -1), z = dync__lb_cast(&b, dync__lb_load(&b, more, second), compute);
-            int w = dync__lb_op(&b, DYNC__P_max, y, z, -1), sum = dync__lb_reduce(&b, i % 2 ? DYNC__R_MIN : DYNC__R_SUM, w);
+            int y = dync__lb_op(&b, DYNC__P_sub, dync__lb_load(&b, in, first), greatest, -1),
+                z = dync__lb_cast(&b, dync__lb_load(&b, more, second), compute);
+            int w = dync__lb_op(&b, DYNC__P_max, y, z, -1),
+                sum = dync__lb_reduce(&b, i % 2 ? DYNC__R_MIN : DYNC__R_SUM, w);
             b.section = 4;
             dync__lb_store(&b, sums, dync__kernel_access(k, 0, by_row), sum);
             b.section = 5;
             int v = dync__lb_op(&b, DYNC__P_sub, w, sum, -1);
-            v = dync__lb_op(&b, DYNC__P_max, v, dync__lb_load(&b, scale, dync__kernel_access(k, 0, by_lane)), -1);
+            v = dync__lb_op(&b, DYNC__P_max, v,
+                            dync__lb_load(&b, scale, dync__kernel_access(k, 0, by_lane)), -1);
             dync__lb_store(&b, out, dync__kernel_access(k, 0, store_across ? across : along), v);
             dync__code *code = dync__code_new_for(k, isa, true);
             blocks += code && code->jit && code->jit->blocks;
@@ -737,12 +946,16 @@ TEST(crossed_rows)
             dync__arena_free(&arena);
             if (!ok) return;
         }
-    if (test__state.verbose) printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted, (long long)blocks, (long long)n_declined);
+    if (test__state.verbose)
+        printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted,
+               (long long)blocks, (long long)n_declined);
     EXPECT(dync__tile_isa() == 0 || blocks > 12);
 }
 
-/* Lines whole pages apart: squares are turned in registers (AVX-512) or tiles by way of a stage. Several loads that are turned, of one size or not, with
- * steps back, others as they lie, one that the result replaces, the store's kind, reductions, more values than registers, and more rows, lanes than squares. */
+/* Lines whole pages apart: squares are turned in registers (AVX-512) or tiles by way of a stage.
+ * Several loads that are turned, of one size or not, with steps back, others as they lie, one that
+ * the result replaces, the store's kind, reductions, more values than registers, and more rows,
+ * lanes than squares. */
 TEST(crossed_pages)
 {
     static const int types[] = {DYNC_F32, DYNC_I32, DYNC_F64, DYNC_I64, DYNC_BF16};
@@ -751,14 +964,19 @@ TEST(crossed_pages)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
             int type = types[i % 8 == 7 ? 4 : i % 4], loads = test_random_int(1, 3), sum = -1;
-            int64_t rows = test_random_int(12, i % 7 ? 200 : 500), lanes = test_random_int(12, i % 6 ? 300 : 900), extent[] = {rows, lanes}, elements[] = {1024 * lanes, 1024 * lanes, 1024 * lanes, 1024 * lanes};
+            int64_t rows = test_random_int(12, i % 7 ? 200 : 500),
+                    lanes = test_random_int(12, i % 6 ? 300 : 900), extent[] = {rows, lanes},
+                    elements[] = {1024 * lanes, 1024 * lanes, 1024 * lanes, 1024 * lanes};
             int64_t steps[][2] = {{1, 1024}, {lanes, 1}, {1, rows}, {-1, 1024}, {0, 1}};
             bool reduces = i % 5 == 0, replaces = i % 4 == 1;
             dync__kernel *k = dync__kernel_new(&arena, "pages", reduces, 2, extent);
             dync__lb b = {.k = k, .section = 1};
             for (int n = 0; n < loads; n++) {
-                int way = n ? test_random_int(0, 4) : 0, of = n && test_random() % 4 == 0 ? types[test_random_int(0, 4)] : type;
-                int load = dync__lb_load(&b, dync__kernel_buf(k, n, of, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, way == 3 ? rows - 1 : 0, steps[way]));
+                int way = n ? test_random_int(0, 4) : 0,
+                    of = n && test_random() % 4 == 0 ? types[test_random_int(0, 4)] : type;
+                int load =
+                    dync__lb_load(&b, dync__kernel_buf(k, n, of, DYNC__BUF_IN, -1, NULL),
+                                  dync__kernel_access(k, way == 3 ? rows - 1 : 0, steps[way]));
                 int x = dync__lb_cast(&b, load, dync__dtype_info(type)->compute);
                 sum = sum < 0 ? x : dync__lb_op(&b, DYNC__P_max, sum, x, -1);
             }
@@ -767,9 +985,14 @@ TEST(crossed_pages)
                 b.section = 3;
                 sum = dync__lb_op(&b, DYNC__P_sub, dync__lb_load(&b, 0, 0), greatest, -1);
             }
-            int out = dync__kernel_buf(k, loads, type, replaces ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT, -1, NULL);
-            if (replaces) sum = dync__lb_op(&b, DYNC__P_add, sum, dync__lb_load(&b, out, dync__kernel_access(k, 0, steps[1])), -1);
-            for (int n = i % 9 == 1 ? 20 : 0; n > 0; n--) sum = dync__lb_op(&b, n % 2 ? DYNC__P_max : DYNC__P_sub, sum, n % 5 ? sum : dync__lb_load(&b, 0, 0), -1);
+            int out = dync__kernel_buf(
+                k, loads, type, replaces ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT, -1, NULL);
+            if (replaces)
+                sum = dync__lb_op(&b, DYNC__P_add, sum,
+                                  dync__lb_load(&b, out, dync__kernel_access(k, 0, steps[1])), -1);
+            for (int n = i % 9 == 1 ? 20 : 0; n > 0; n--)
+                sum = dync__lb_op(&b, n % 2 ? DYNC__P_max : DYNC__P_sub, sum,
+                                  n % 5 ? sum : dync__lb_load(&b, 0, 0), -1);
             dync__lb_store(&b, out, dync__kernel_access(k, 0, steps[i % 8 == 4 ? 2 : 1]), sum);
             dync__code *code = dync__code_new_for(k, isa, true);
             squares += code && code->jit && code->jit->squares;
@@ -783,8 +1006,9 @@ TEST(crossed_pages)
 }
 
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
-static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
-                            "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
+static const char chain[] =
+    "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
+    "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
 static dync__code *make_chain(dync__arena *arena, int n)
 {
     char text[512];
@@ -809,7 +1033,8 @@ TEST(equal_structures_share_code)
 {
     dync__arena arena = {0};
     dync__jit_stats before = dync__jit_read_stats();
-    dync__code *a = make_chain(&arena, 1000), *b = make_chain(&arena, 5001), *c = make_chain(&arena, 10);
+    dync__code *a = make_chain(&arena, 1000), *b = make_chain(&arena, 5001),
+               *c = make_chain(&arena, 10);
     REQUIRE(a && b && c);
     EXPECT(run_chain(a, 1000) && run_chain(b, 5001) && run_chain(c, 10));
     dync__jit_stats after = dync__jit_read_stats();
@@ -836,12 +1061,14 @@ TEST(fork_keeps_code_apart)
     pid_t child = fork();
     bool ok = true;
     dync__code *more[20];
-    for (int i = 0; i < 20; i++) {                       /* forms that differ in a constant */
+    for (int i = 0; i < 20; i++) { /* forms that differ in a constant */
         int64_t n = 100, stride = 1;
         dync__kernel *k = dync__kernel_new(&arena, "own", 0, 1, &n);
         dync__lb b = {.k = k, .section = 1};
-        int access = dync__kernel_access(k, 0, &stride), x = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, n, NULL), access);
-        int sum = dync__lb_op(&b, DYNC__P_add, x, dync__lb_f(&b, DYNC_F32, child ? i : 100 + i), -1);
+        int access = dync__kernel_access(k, 0, &stride),
+            x = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, n, NULL), access);
+        int sum =
+            dync__lb_op(&b, DYNC__P_add, x, dync__lb_f(&b, DYNC_F32, child ? i : 100 + i), -1);
         dync__lb_store(&b, dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_OUT, n, NULL), access, sum);
         more[i] = dync__code_new(k);
         ok = ok && more[i];
@@ -849,7 +1076,8 @@ TEST(fork_keeps_code_apart)
     for (int i = 0; i < 20 && ok; i++) {
         float x[100] = {0}, y[100];
         void *buffers[] = {x, y};
-        ok = dync__code_run(more[i], buffers, 0, 0) == DYNC_OK && y[0] == (float)(child ? i : 100 + i) && y[99] == y[0] && run_chain(a, 1000);
+        ok = dync__code_run(more[i], buffers, 0, 0) == DYNC_OK &&
+             y[0] == (float)(child ? i : 100 + i) && y[99] == y[0] && run_chain(a, 1000);
     }
     if (child == 0) _exit(!ok);
     int status = 1;
@@ -869,8 +1097,10 @@ TEST(code_memory_in_every_way)
         int64_t refused = dync__codemem_read_stats().refused;
         dync__code *code = make_chain(&arena, 3000);
         REQUIRE(code);
-        if (dync__tile_isa() > 0) EXPECT_EQ_INT(code->jit != NULL, ways[w] != DYNC__CODEMEM_REFUSED);
-        if (dync__tile_isa() > 0 && ways[w] == DYNC__CODEMEM_REFUSED) EXPECT_EQ_INT(dync__codemem_read_stats().refused - refused, 1);
+        if (dync__tile_isa() > 0)
+            EXPECT_EQ_INT(code->jit != NULL, ways[w] != DYNC__CODEMEM_REFUSED);
+        if (dync__tile_isa() > 0 && ways[w] == DYNC__CODEMEM_REFUSED)
+            EXPECT_EQ_INT(dync__codemem_read_stats().refused - refused, 1);
         EXPECT(run_chain(code, 3000));
         EXPECT_OK(dync_error());
         dync__code_free(code);

@@ -1,5 +1,6 @@
-/* codegen/: machine code of every level, whatever this machine has: random kernels, the pieces of matrix products, convolutions and whole graphs are
- * made for a machine that is only pretended, and not run. Each piece is compared with objdump, and has no instruction that the level lacks. */
+/* codegen/: machine code of every level, whatever this machine has: random kernels, the pieces of
+ * matrix products, convolutions and whole graphs are made for a machine that is only pretended, and
+ * not run. Each piece is compared with objdump, and has no instruction that the level lacks. */
 #include "../../src/dync.in.h"
 #include "../../src/inductor/inductor.h"
 #include "../../src/codegen/gemm_code.h"
@@ -10,7 +11,10 @@
 #include "objdump.h"
 
 enum { AVX2 = DYNC__CPU_AVX2 | DYNC__CPU_FMA, AVX512 = AVX2 | DYNC__CPU_F16C | DYNC__CPU_AVX512 };
-static const struct { const char *name; unsigned features; } levels[] = {
+static const struct {
+    const char *name;
+    unsigned features;
+} levels[] = {
     {"avx2 without f16c", AVX2},
     {"avx2", AVX2 | DYNC__CPU_F16C},
     {"avx512", AVX512},
@@ -19,8 +23,22 @@ static const struct { const char *name; unsigned features; } levels[] = {
 enum { LEVELS = sizeof levels / sizeof levels[0], MOST_CODE = 600000 };
 
 /* ---- what is made ---------------------------------------------------------------------------- */
-static struct { objdump_code at[4096]; int n; long bytes, all; unsigned features, seen; } made;
-enum { SEEN_YMM = 1, SEEN_ZMM = 2, SEEN_MASK = 4, SEEN_HALF = 8, SEEN_BF16 = 16, SEEN_VNNI = 32, SEEN_FMA = 64, SEEN_WORDS = 128 };
+static struct {
+    objdump_code at[4096];
+    int n;
+    long bytes, all;
+    unsigned features, seen;
+} made;
+enum {
+    SEEN_YMM = 1,
+    SEEN_ZMM = 2,
+    SEEN_MASK = 4,
+    SEEN_HALF = 8,
+    SEEN_BF16 = 16,
+    SEEN_VNNI = 32,
+    SEEN_FMA = 64,
+    SEEN_WORDS = 128
+};
 
 /* Registers above 15: EVEX's alone. */
 static bool high_register(const char *line)
@@ -33,7 +51,8 @@ static bool high_register(const char *line)
 static void judge(const char *line)
 {
     unsigned has = made.features, seen = 0;
-    bool wide = has & DYNC__CPU_AVX512, mask = strstr(line, "{k") || strstr(line, " k") || strstr(line, ",k");
+    bool wide = has & DYNC__CPU_AVX512,
+         mask = strstr(line, "{k") || strstr(line, " k") || strstr(line, ",k");
     if (strstr(line, "ymm")) seen |= SEEN_YMM;
     if (strstr(line, "zmm")) seen |= SEEN_ZMM;
     if (mask) seen |= SEEN_MASK;
@@ -42,8 +61,10 @@ static void judge(const char *line)
     if (strstr(line, "vpmaddwd")) seen |= SEEN_WORDS;
     if (strstr(line, "vpdp")) seen |= SEEN_VNNI;
     if (strstr(line, "vfmadd")) seen |= SEEN_FMA;
-    bool allowed = (wide || (!(seen & (SEEN_ZMM | SEEN_MASK)) && !high_register(line))) && (!(seen & SEEN_HALF) || has & DYNC__CPU_F16C) &&
-                   (!(seen & SEEN_BF16) || has & DYNC__CPU_BF16) && (!(seen & SEEN_VNNI) || has & DYNC__CPU_VNNI);
+    bool allowed = (wide || (!(seen & (SEEN_ZMM | SEEN_MASK)) && !high_register(line))) &&
+                   (!(seen & SEEN_HALF) || has & DYNC__CPU_F16C) &&
+                   (!(seen & SEEN_BF16) || has & DYNC__CPU_BF16) &&
+                   (!(seen & SEEN_VNNI) || has & DYNC__CPU_VNNI);
     if (!EXPECT(allowed)) printf("  %s\n", line);
     made.seen |= seen;
 }
@@ -74,8 +95,9 @@ static void keep(const dync__xasm *a)
     const char *listing = a->listing ? dync__str_get(a->listing) : "";
     if (!EXPECT(a->listing && !a->listing->failed)) return;
     EXPECT_EQ_INT(a->evex, (made.features & DYNC__CPU_AVX512) != 0);
-    made.at[made.n++] = (objdump_code){copied(a->code.at, (size_t)a->code.n), a->code.n, copied(listing, strlen(listing) + 1),
-                                       copied(a->label.at, (size_t)a->label.n * sizeof *a->label.at)};
+    made.at[made.n++] = (objdump_code){
+        copied(a->code.at, (size_t)a->code.n), a->code.n, copied(listing, strlen(listing) + 1),
+        copied(a->label.at, (size_t)a->label.n * sizeof *a->label.at)};
     while (objdump_next(&listing, line, sizeof line)) judge(line);
     made.bytes += a->code.n;
     made.all += a->code.n;
@@ -101,7 +123,10 @@ static void expect_seen(unsigned seen)
 }
 
 static unsigned with_halves(unsigned features) { return features & DYNC__CPU_F16C ? SEEN_HALF : 0; }
-static unsigned vectors_of(unsigned features) { return features & DYNC__CPU_AVX512 ? SEEN_ZMM | SEEN_MASK : SEEN_YMM; }
+static unsigned vectors_of(unsigned features)
+{
+    return features & DYNC__CPU_AVX512 ? SEEN_ZMM | SEEN_MASK : SEEN_YMM;
+}
 
 /* ---- random kernels -------------------------------------------------------------------------- */
 TEST(random_kernels)
@@ -127,16 +152,23 @@ TEST(random_kernels)
 static void pieces_of(int kind, int type)
 {
     static const int adds[] = {0, DYNC__GT_ADD, DYNC__GT_BIAS};
-    int lanes = dync__gt_lanes(type, 0), sides = kind == DYNC__GT_TILE ? 2 : 1, n_adds = kind == DYNC__GT_TILE && type != DYNC__GT_U8 ? 3 : kind <= DYNC__GT_DOTS ? 2 : 1;
+    int lanes = dync__gt_lanes(type, 0), sides = kind == DYNC__GT_TILE ? 2 : 1,
+        n_adds = kind == DYNC__GT_TILE && type != DYNC__GT_U8 ? 3
+                 : kind <= DYNC__GT_DOTS                      ? 2
+                                                              : 1;
     for (int rows = 1; rows <= (kind >= DYNC__GT_COPY ? 1 : 14); rows += 1 + (rows > 3))
-        for (int columns = 1; columns <= 4 * lanes; columns += kind == DYNC__GT_DOTS || columns == 1 ? 1 : lanes - 1 + columns % 2)
+        for (int columns = 1; columns <= 4 * lanes;
+             columns += kind == DYNC__GT_DOTS || columns == 1 ? 1 : lanes - 1 + columns % 2)
             for (int way = 0; way < sides * n_adds; way++) {
-                int flags = (way % sides ? DYNC__GT_A_ROWS : 0) | adds[way / sides] | (columns % 3 ? 0 : DYNC__GT_HALF);
+                int flags = (way % sides ? DYNC__GT_A_ROWS : 0) | adds[way / sides] |
+                            (columns % 3 ? 0 : DYNC__GT_HALF);
                 dync__gt_args x = {.k = 64 + rows % 2};
                 /* in C */
-                bool partly = kind == DYNC__GT_PAIR && columns % lanes && !(made.features & DYNC__CPU_AVX512);
+                bool partly = kind == DYNC__GT_PAIR && columns % lanes &&
+                              !(made.features & DYNC__CPU_AVX512);
                 if (partly || !dync__gt_fits(kind, type, flags, rows, columns)) continue;
-                if (!EXPECT(dync__gt_find(kind, type, flags, rows, columns, &x) != NULL)) printf("  kind %d type %d rows %d columns %d\n", kind, type, rows, columns);
+                if (!EXPECT(dync__gt_find(kind, type, flags, rows, columns, &x) != NULL))
+                    printf("  kind %d type %d rows %d columns %d\n", kind, type, rows, columns);
             }
 }
 
@@ -145,11 +177,15 @@ static void transpositions(void)
     bool wide = dync__cpu_features() & DYNC__CPU_AVX512;
     for (int bytes = 1; bytes <= 8; bytes *= 2) {
         for (int n = 2; n <= DYNC__GT_FEW; n++)
-            for (int woven = 0; woven < 2; woven++) EXPECT(dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, n) != NULL);
-        for (int flags = 0; flags < 3; flags++) EXPECT(dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, flags, bytes, 0) != NULL);
+            for (int woven = 0; woven < 2; woven++)
+                EXPECT(dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, n) != NULL);
+        for (int flags = 0; flags < 3; flags++)
+            EXPECT(dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, flags, bytes, 0) != NULL);
         for (int vl = 0; vl < 2 + wide; vl++)
-            for (int fetch = 0; fetch < 2; fetch++) EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl) != NULL);
-        for (int fetch = 0; fetch < 2 && wide && bytes >= 4; fetch++) EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, 2 | 1 << 2) != NULL);
+            for (int fetch = 0; fetch < 2; fetch++)
+                EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl) != NULL);
+        for (int fetch = 0; fetch < 2 && wide && bytes >= 4; fetch++)
+            EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, 2 | 1 << 2) != NULL);
     }
 }
 
@@ -161,11 +197,17 @@ TEST(matrix_products)
             pretend(has);
             if (!dync__gt_can(type)) continue;
             for (int kind = DYNC__GT_TILE; kind <= DYNC__GT_PAIR; kind++) {
-                bool pair = type == DYNC__GT_BF16 || type == DYNC__GT_U8, as = type >= DYNC__GT_AS_F16;
-                if ((kind == DYNC__GT_PAIR && !pair) || (kind == DYNC__GT_COPY && (pair || as))) continue;
+                bool pair = type == DYNC__GT_BF16 || type == DYNC__GT_U8,
+                     as = type >= DYNC__GT_AS_F16;
+                if ((kind == DYNC__GT_PAIR && !pair) || (kind == DYNC__GT_COPY && (pair || as)))
+                    continue;
                 pieces_of(kind, type);
             }
-            expect_seen(type == DYNC__GT_F32 ? vectors_of(has) | SEEN_FMA : type == DYNC__GT_BF16 ? SEEN_BF16 : type != DYNC__GT_U8 ? SEEN_FMA : has & DYNC__CPU_VNNI ? SEEN_VNNI : SEEN_WORDS);
+            expect_seen(type == DYNC__GT_F32    ? vectors_of(has) | SEEN_FMA
+                        : type == DYNC__GT_BF16 ? SEEN_BF16
+                        : type != DYNC__GT_U8   ? SEEN_FMA
+                        : has & DYNC__CPU_VNNI  ? SEEN_VNNI
+                                                : SEEN_WORDS);
         }
         pretend(has);
         transpositions();
@@ -177,14 +219,19 @@ TEST(matrix_products)
 /* ---- whole graphs ---------------------------------------------------------------------------- */
 static dync_tensor *convolved(dync_tensor *x, dync_tensor *w)
 {
-    dync_tensor *y = dync_relu(dync_conv2d(x, w, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1));
-    y = dync_conv2d(dync_max_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), dync_shape(1, 1), false), w, NULL, dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), 1);
+    dync_tensor *y =
+        dync_relu(dync_conv2d(x, w, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1));
+    y = dync_conv2d(dync_max_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0),
+                                    dync_shape(1, 1), false),
+                    w, NULL, dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), 1);
     return dync_add(dync_tanh(y), 1);
 }
 static dync_tensor *attended(dync_tensor *x, dync_tensor *w)
 {
-    dync_tensor *q = dync_matmul(x, w), *s = dync_softmax(dync_matmul(q, dync_transpose(q, -1, -2)), -1);
-    return dync_layer_norm(dync_add(dync_matmul(s, x), x), dync_shape(dync_size(x, -1)), NULL, NULL, 1e-5);
+    dync_tensor *q = dync_matmul(x, w),
+                *s = dync_softmax(dync_matmul(q, dync_transpose(q, -1, -2)), -1);
+    return dync_layer_norm(dync_add(dync_matmul(s, x), x), dync_shape(dync_size(x, -1)), NULL, NULL,
+                           1e-5);
 }
 static dync_tensor *crossed(dync_tensor *x, dync_tensor *w)
 {
@@ -199,7 +246,8 @@ static dync_value as_list(const dync_value *args, int n, void *user)
 }
 
 static const dync__options plain_options = DYNC__OPTIONS_DEFAULT;
-static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor *x, dync_tensor *w, unsigned seen)
+static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor *x, dync_tensor *w,
+                  unsigned seen)
 {
     program = fn;
     dync_graph *g = dync_make_graph(as_list, x, w);
@@ -210,7 +258,8 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
         memset(&made, 0, sizeof made);
         made.features = levels[l].features;
         dync__cpu_pretend(levels[l].features | DYNC__CPU_KNOWN);
-        if (EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &lowered))) dync__lowered_free(&lowered);
+        if (EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &lowered)))
+            dync__lowered_free(&lowered);
         expect_seen(seen | vectors_of(levels[l].features));
         dync__x_watch(NULL);
         dync__cpu_pretend(0);
@@ -219,10 +268,13 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
 
 TEST(graphs)
 {
-    DYNC_SCOPE {
-        lower(attended, dync_randn(dync_shape(3, 64, 48)), dync_randn(dync_shape(48, 48)), SEEN_FMA);
+    DYNC_SCOPE
+    {
+        lower(attended, dync_randn(dync_shape(3, 64, 48)), dync_randn(dync_shape(48, 48)),
+              SEEN_FMA);
         lower(crossed, dync_randn(dync_shape(130, 70)), dync_randn(dync_shape(50, 130)), 0);
-        lower(convolved, dync_randn(dync_shape(1, 32, 20, 20)), dync_randn(dync_shape(32, 32, 3, 3)), SEEN_FMA);
+        lower(convolved, dync_randn(dync_shape(1, 32, 20, 20)),
+              dync_randn(dync_shape(32, 32, 3, 3)), SEEN_FMA);
     }
 }
 #else

@@ -1,14 +1,25 @@
-/* Every differentiable row of the operator table, compiled: outputs, gradients, written inputs, what shares memory, is_leaf and
- * requires_grad equal eager's, on every AOT backend, in F32 and F64, on inputs with gaps, on other sizes, on inputs that are written. */
+/* Every differentiable row of the operator table, compiled: outputs, gradients, written inputs,
+ * what shares memory, is_leaf and requires_grad equal eager's, on every AOT backend, in F32 and
+ * F64, on inputs with gaps, on other sizes, on inputs that are written. */
 #include "dync.in.h"
 #include "autograd/node.h"
 #include "op_samples.h"
 #include "tol.h"
 
 enum { MAX_VALUES = MAX_TENSORS + DYNC__MAX_OUT };
-typedef struct variant { const char *name; how how; bool inner; /* inputs have a history, so that they may be written */ } variant;
+typedef struct variant {
+    const char *name;
+    how how;
+    bool inner; /* inputs have a history, so that they may be written */
+} variant;
 /* What a call made: inputs, then outputs. */
-typedef struct outcome { int n_in, n; dync_tensor *at[MAX_VALUES]; dync__tensor *grad[MAX_TENSORS]; dync_status status; char message[512]; } outcome;
+typedef struct outcome {
+    int n_in, n;
+    dync_tensor *at[MAX_VALUES];
+    dync__tensor *grad[MAX_TENSORS];
+    dync_status status;
+    char message[512];
+} outcome;
 
 /* ---- the function that is compiled ----------------------------------------------------------- */
 /* The call with its tensors replaced, in order, by those of values; how many there are. */
@@ -23,7 +34,8 @@ static int take_tensors(const call *c, dync__arg *args, dync__arg *list, const d
         } else if (args[i].kind == DYNC__A_LIST) {
             memcpy(list, c->list, sizeof c->list);
             args[i].as.list = list;
-            for (int k = 0; k < args[i].n; k++) list[k] = dync__arg_t(dync__open(dync_as_tensor(values[n++])));
+            for (int k = 0; k < args[i].n; k++)
+                list[k] = dync__arg_t(dync__open(dync_as_tensor(values[n++])));
         }
     }
     return n;
@@ -31,7 +43,10 @@ static int take_tensors(const call *c, dync__arg *args, dync__arg *list, const d
 
 static bool writes(const call *c) { return dync__op_info(c->op)->cls == DYNC__INPLACE; }
 
-typedef struct job { const call *c; bool copies; } job;
+typedef struct job {
+    const call *c;
+    bool copies;
+} job;
 static dync_value run(const dync_value *values, int n, void *user)
 {
     const job *j = user;
@@ -58,7 +73,8 @@ static void run_backward(outcome *o, const call *c)
         dync__layout lay;
         dync__layout_contiguous(&lay, t->lay.ndim, t->lay.shape);
         w = dync__tensor_empty(t->dtype, DYNC_CPU, &lay);
-        for (int64_t k = 0; k < w->numel; k++) dync__store_f64(element(w, k), w->dtype, 0.3 + 0.17 * (double)((k * 5 + 2) % 7));
+        for (int64_t k = 0; k < w->numel; k++)
+            dync__store_f64(element(w, k), w->dtype, 0.3 + 0.17 * (double)((k * 5 + 2) % 7));
         dync_tensor *part = dync_sum(dync_mul(o->at[i], dync__give(w)), DYNC_ALL, false);
         loss = loss ? dync_add(loss, part) : part;
     }
@@ -75,13 +91,16 @@ static outcome run_once(dync_compiled *f, job *j, const call *c, const variant *
     dync_value values[MAX_TENSORS], got;
     for (int i = 0; i < c->nargs; i++)
         for (int k = 0; k < (c->args[i].kind == DYNC__A_LIST ? c->args[i].n : 1); k++) {
-            const dync__arg *a = c->args[i].kind == DYNC__A_LIST ? &c->args[i].as.list[k] : &c->args[i];
+            const dync__arg *a = c->args[i].kind == DYNC__A_LIST ? &c->args[i].as.list[k]
+                                                                 : &c->args[i];
             if (a->kind == DYNC__A_TENSOR) o.at[o.n++] = dync__handle(a->as.t);
         }
     o.n_in = o.n;
     for (int i = 0; i < o.n_in; i++) {
         if (v->inner && dync_requires_grad(o.at[i]))
-            o.at[i] = v->how.strided ? dync_select(dync_stack(dync_tuple(o.at[i], o.at[i]), -1), -1, 0) : dync_mul(o.at[i], 1.0);
+            o.at[i] = v->how.strided
+                          ? dync_select(dync_stack(dync_tuple(o.at[i], o.at[i]), -1), -1, 0)
+                          : dync_mul(o.at[i], 1.0);
         values[i] = dync_v_tensor(o.at[i]);
     }
     j->c = c;
@@ -104,7 +123,8 @@ static bool near_enough(const dync__tensor *a, const dync__tensor *b)
         if (a->lay.shape[i] != b->lay.shape[i]) return false;
     double tol = a->dtype == DYNC_F64 ? TOL_F64_CHAIN : TOL_F32_SUM;
     for (int64_t i = 0; i < a->numel; i++) {
-        double x = dync__load_f64(element(a, i), a->dtype), y = dync__load_f64(element(b, i), b->dtype);
+        double x = dync__load_f64(element(a, i), a->dtype),
+               y = dync__load_f64(element(b, i), b->dtype);
         if (!test__is_near(x, y, tol + tol * fabs(y))) return false;
     }
     return true;
@@ -128,18 +148,24 @@ static bool same_memory(const outcome *a, const outcome *b, int i)
     for (int k = 0; k < i; k++) {
         const dync__tensor *p = dync__open(a->at[k]), *q = dync__open(b->at[k]);
         if (!x->numel || !p->numel) continue;
-        if ((x->storage == p->storage) != (y->storage == q->storage) || (x == p) != (y == q)) return false;
-        if (x->storage == p->storage && (x->lay.offset != y->lay.offset || memcmp(x->lay.stride, y->lay.stride, (size_t)x->lay.ndim * 8) != 0)) return false;
+        if ((x->storage == p->storage) != (y->storage == q->storage) || (x == p) != (y == q))
+            return false;
+        if (x->storage == p->storage &&
+            (x->lay.offset != y->lay.offset ||
+             memcmp(x->lay.stride, y->lay.stride, (size_t)x->lay.ndim * 8) != 0))
+            return false;
     }
     return true;
 }
-/* inside: a row that only others call: what its results look like is its own business, what they are is not. */
+/* inside: a row that only others call: what its results look like is its own business, what they
+ * are is not. */
 static const char *differs(const outcome *a, const outcome *b, int n_params, bool inside)
 {
     if (a->status != b->status) return b->status == DYNC_OK ? a->message : b->message;
     if (a->n != b->n) return *b->message ? b->message : "number of outputs";
     for (int i = 0; i < a->n && a->status == DYNC_OK; i++) {
-        if (!near_enough(dync__open(a->at[i]), dync__open(b->at[i]))) return i < a->n_in ? "an input" : "an output";
+        if (!near_enough(dync__open(a->at[i]), dync__open(b->at[i])))
+            return i < a->n_in ? "an input" : "an output";
         if (inside) continue;
         if (dync_requires_grad(a->at[i]) != dync_requires_grad(b->at[i])) return "requires_grad";
         if (dync_is_leaf(a->at[i]) != dync_is_leaf(b->at[i])) return "is_leaf";
@@ -149,7 +175,8 @@ static const char *differs(const outcome *a, const outcome *b, int n_params, boo
     for (int i = 0; i < n_params; i++) {
         /* one node stands for several: zeros for nothing are as good */
         if (!a->grad[i] != !b->grad[i]) {
-            if (!all_zero(a->grad[i] ? a->grad[i] : b->grad[i])) return "a gradient that is not there";
+            if (!all_zero(a->grad[i] ? a->grad[i] : b->grad[i]))
+                return "a gradient that is not there";
         } else if (a->grad[i] && !near_enough(a->grad[i], b->grad[i])) {
             return "a gradient";
         }
@@ -158,11 +185,13 @@ static const char *differs(const outcome *a, const outcome *b, int n_params, boo
 }
 
 /* False: not a call in this variant (sizes that do not go together). */
-static bool compare(dync_compiled *f, job *j, const sample *s, const variant *v, const char *backend)
+static bool compare(dync_compiled *f, job *j, const sample *s, const variant *v,
+                    const char *backend)
 {
     bool is_call = true;
     uint64_t random = test__state.random;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         call plain = {.how = v->how, .op = dync__op_find(s->op)}, compiled = plain;
         read_args(&plain, s->args);
         test__state.random = random;
@@ -171,19 +200,27 @@ static bool compare(dync_compiled *f, job *j, const sample *s, const variant *v,
         is_call = want.status == DYNC_OK || v->how.scale == 1;
         if (is_call) {
             outcome got = run_once(f, j, &compiled, v);
-            const char *what = differs(&want, &got, plain.n_params, dync__op_info(plain.op)->flags & DYNC__OP_PRIVATE);
-            if (!EXPECT(what == NULL)) printf("    %s(%s), %s, on %s: %s\n", s->op, s->args, v->name, backend, what);
+            const char *what = differs(&want, &got, plain.n_params,
+                                       dync__op_info(plain.op)->flags & DYNC__OP_PRIVATE);
+            if (!EXPECT(what == NULL))
+                printf("    %s(%s), %s, on %s: %s\n", s->op, s->args, v->name, backend, what);
         }
     }
     return is_call;
 }
 
-static const variant variants[] = {
-    {"f32", {DYNC_F32, 1, false}, false}, {"f64", {DYNC_F64, 1, false}, false}, {"f32 with gaps", {DYNC_F32, 1, true}, false},
-    {"f64 with gaps", {DYNC_F64, 1, true}, false}, {"f32 with a history", {DYNC_F32, 1, false}, true},
-    {"f64 with gaps and a history", {DYNC_F64, 1, true}, true}};
-static const variant larger[] = {{"f32, twice the size", {DYNC_F32, 2, false}, false}, {"f32, three times the size", {DYNC_F32, 3, false}, false}};
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static const variant variants[] = {{"f32", {DYNC_F32, 1, false}, false},
+                                   {"f64", {DYNC_F64, 1, false}, false},
+                                   {"f32 with gaps", {DYNC_F32, 1, true}, false},
+                                   {"f64 with gaps", {DYNC_F64, 1, true}, false},
+                                   {"f32 with a history", {DYNC_F32, 1, false}, true},
+                                   {"f64 with gaps and a history", {DYNC_F64, 1, true}, true}};
+static const variant larger[] = {{"f32, twice the size", {DYNC_F32, 2, false}, false},
+                                 {"f32, three times the size", {DYNC_F32, 3, false}, false}};
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 static void every_sample(const char *backend)
 {
@@ -195,11 +232,12 @@ static void every_sample(const char *backend)
             job j;
             dync_compiled *f = dync_compile(run, .backend = backend, .user = &j);
             for (int again = 0; again < 2; again++) compare(f, &j, s, &variants[k], backend);
-            for (int more = 0; k == 0 && more < 2; more++) n_larger += compare(f, &j, s, &larger[more], backend);
+            for (int more = 0; k == 0 && more < 2; more++)
+                n_larger += compare(f, &j, s, &larger[more], backend);
             dync_compiled_free(f);
         }
     }
-    EXPECT(n_larger > n);                              /* most rows take other sizes */
+    EXPECT(n_larger > n); /* most rows take other sizes */
     dync_shutdown();
 }
 TEST(rows_aot_eager) { every_sample("aot_eager"); }

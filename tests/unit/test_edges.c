@@ -5,8 +5,10 @@
 
 static void check_all(const char *backend)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(edges); i++)
-        DYNC_SCOPE { check_edge(edges[i], backend, false); }
+    for (int i = 0; i < DYNC__COUNT_OF(edges); i++) DYNC_SCOPE
+        {
+            check_edge(edges[i], backend, false);
+        }
 }
 
 /* ---- what a line cannot say ------------------------------------------------------------------ */
@@ -16,10 +18,10 @@ static dync_tensor *norm0(dync_tensor *x) { return dync_norm(x, 0, DYNC_ALL, fal
 TEST(norm_0_has_a_history_and_gradient_zero)
 {
     static const char *const backends[] = {NULL, "aot_eager", "inductor"};
-    for (int b = 0; b < 3; b++)
-        DYNC_SCOPE {
-            dync_compiled *f =
-                b ? dync_compile(norm0, .backend = backends[b], .fullgraph = true) : NULL;
+    for (int b = 0; b < 3; b++) DYNC_SCOPE
+        {
+            dync_compiled *f = b ? dync_compile(norm0, .backend = backends[b], .fullgraph = true)
+                                 : NULL;
             dync_tensor *x =
                 dync_from(((float[]){0, 2, -3, (float)NAN}), dync_shape(4), .requires_grad = true);
             dync_tensor *y = f ? dync_call(f, x) : norm0(x);
@@ -44,8 +46,8 @@ TEST(second_gradients_are_finite)
 {
     static dync_tensor *(*const fns[])(dync_tensor *) = {elus, sums, swish};
     static const double want[3][3] = {{0, 0, 0}, {0, 1, 0}, {0, 1.0 / 3 + 0.64, 0}};
-    for (int k = 0; k < 3; k++)
-        DYNC_SCOPE {
+    for (int k = 0; k < 3; k++) DYNC_SCOPE
+        {
             dync_tensor *x = dync_from(((double[]){-200, 0, 200}), dync_shape(3), .dtype = DYNC_F64,
                                        .requires_grad = true);
             dync_tensor *g = dync_as_tensor(
@@ -64,7 +66,12 @@ TEST(second_gradients_are_finite)
 }
 
 /* x plus a tensor that is made by an operator's name. */
-typedef struct maker { const char *name; int nargs; dync_value args[5]; float want[6]; } maker;
+typedef struct maker {
+    const char *name;
+    int nargs;
+    dync_value args[5];
+    float want[6];
+} maker;
 static dync_value add_made(const dync_value *x, int n, void *user)
 {
     const maker *m = user;
@@ -92,8 +99,8 @@ TEST(factories_by_name_in_a_compiled_function)
     memcpy(makers[5].want, dync_data(dync_randn(dync_shape(2, 3))), sizeof makers[5].want);
     dync_manual_seed(3);
     memcpy(makers[6].want, dync_data(dync_rand(dync_shape(2, 3))), sizeof makers[6].want);
-    for (int i = 0; i < 7 * 4; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 7 * 4; i++) DYNC_SCOPE
+        {
             maker *m = &makers[i / 4];
             dync_value x = dync_v_tensor(dync_zeros(dync_shape(2, 3)));
             dync_compiled *f = i % 4 ? dync_compile(dync_bind(add_made, m, "x"),
@@ -118,8 +125,8 @@ static dync_tensor *transposed_convolution(dync_tensor *x, dync_tensor *w)
 TEST(conv_transpose2d_of_integers_is_a_dtype_error)
 {
     static const char *const backends[] = {NULL, "eager", "aot_eager", "inductor"};
-    for (int b = 0; b < 4; b++)
-        DYNC_SCOPE {
+    for (int b = 0; b < 4; b++) DYNC_SCOPE
+        {
             dync_tensor *x = dync_ones(dync_shape(1, 2, 4, 4), .dtype = DYNC_I64),
                         *w = dync_ones(dync_shape(2, 2, 2, 2), .dtype = DYNC_I64);
             dync_compiled *f =

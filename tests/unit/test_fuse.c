@@ -1,4 +1,5 @@
-/* Fusion: the golden files of tests/ir, the options, long programs, and every allocation that can fail. */
+/* Fusion: the golden files of tests/ir, the options, long programs, and every allocation that can
+ * fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include "../../tools/opt.h"
@@ -37,17 +38,19 @@ static void compare(const char *path, const char *text)
     const char *wanted = opt_expectation(text);
     EXPECT(wanted != NULL);
     EXPECT_OK(opt_run(text, NULL, &out));
-    if (wanted && strcmp(wanted, dync__str_get(&out)) != 0) printf("%s differs; if it should: make golden-update\n", path);
+    if (wanted && strcmp(wanted, dync__str_get(&out)) != 0)
+        printf("%s differs; if it should: make golden-update\n", path);
     EXPECT_EQ_STR(dync__str_get(&out), wanted);
     dync__str_free(&out);
     if (!wanted) return;
-    EXPECT_OK(opt_run(wanted, "", &out));                   /* print(parse(t)) == t */
+    EXPECT_OK(opt_run(wanted, "", &out)); /* print(parse(t)) == t */
     EXPECT_EQ_STR(dync__str_get(&out), wanted);
     dync__str_free(&out);
 }
 TEST(golden_files) { EXPECT(each_golden(compare) >= 15); }
 
-/* Every allocation of a run fails once: the status says so, the steps are as they were, nothing leaks. */
+/* Every allocation of a run fails once: the status says so, the steps are as they were, nothing
+ * leaks. */
 static void fail_everywhere(const char *path, const char *text)
 {
     static opt_program p, before;
@@ -88,7 +91,8 @@ static int fused_steps(dync__fuse_options options, bool keep_all)
     int stores = 0;
     for (int i = 0; i < p.n_steps; i++) {
         EXPECT_OK(dync__kernel_check(p.step[i].k));
-        for (int j = 0; j < p.step[i].k->inst.n; j++) stores += !dync__inst_has_value(&p.step[i].k->inst.at[j]);
+        for (int j = 0; j < p.step[i].k->inst.n; j++)
+            stores += !dync__inst_has_value(&p.step[i].k->inst.at[j]);
     }
     dync__arena_free(&p.arena);
     return p.n_steps * 10 + stores;
@@ -118,9 +122,11 @@ TEST(long_programs)
     for (int i = 0; i < N; i++) {
         dync__kernel *k = dync__kernel_new(&arena, "next", 0, 1, &extent);
         dync__lb b = {k, 1, NULL, false};
-        int x = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, SIZE, NULL), dync__kernel_access(k, 0, &one));
+        int x = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, SIZE, NULL),
+                              dync__kernel_access(k, 0, &one));
         x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_f(&b, DYNC_F32, 1), -1);
-        dync__lb_store(&b, dync__kernel_buf(k, i + 1, DYNC_F32, DYNC__BUF_OUT, SIZE, NULL), dync__kernel_access(k, 0, &one), x);
+        dync__lb_store(&b, dync__kernel_buf(k, i + 1, DYNC_F32, DYNC__BUF_OUT, SIZE, NULL),
+                       dync__kernel_access(k, 0, &one), x);
         step[i] = (dync__fuse_step){k, 0, 0, NULL, NULL, NULL};
     }
     p.keep[p.n_keep++] = N;
@@ -141,17 +147,19 @@ TEST(long_programs)
 TEST(reinterpreted)
 {
     dync__str out = {0};
-    EXPECT_OK(opt_run("# passes: fuse\n# keep: 2\n"
-                      "kernel a(in x f32[8] @0, out y bf16[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-                      "kernel b(in y f16[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
-                      NULL, &out));
+    EXPECT_OK(opt_run(
+        "# passes: fuse\n# keep: 2\n"
+        "kernel a(in x f32[8] @0, out y bf16[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in y f16[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
+        NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel a(");
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
     dync__str_free(&out);
-    EXPECT_OK(opt_run("# passes: fuse\n"
-                      "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-                      "kernel b(in x i32[8] @0, out z i32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store z[i0], v0\n  }\n}\n",
-                      NULL, &out));
+    EXPECT_OK(opt_run(
+        "# passes: fuse\n"
+        "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in x i32[8] @0, out z i32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store z[i0], v0\n  }\n}\n",
+        NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(in x i32[8] @0");
     dync__str_free(&out);
 }
@@ -169,16 +177,18 @@ TEST(nothing_to_do)
 TEST(empty_and_scalar)
 {
     dync__str out = {0};
-    EXPECT_OK(opt_run("# passes: fuse schedule\n# keep: 2\n"
-                      "kernel a(in x f32[0] @0, out y f32[0] @1) inner i0<0 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-                      "kernel b(in y f32[0] @1, out z f32[0] @2) inner i0<0 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
-                      NULL, &out));
+    EXPECT_OK(opt_run(
+        "# passes: fuse schedule\n# keep: 2\n"
+        "kernel a(in x f32[0] @0, out y f32[0] @1) inner i0<0 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in y f32[0] @1, out z f32[0] @2) inner i0<0 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
+        NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
     dync__str_free(&out);
-    EXPECT_OK(opt_run("# passes: fuse schedule\n# keep: 2\n"
-                      "kernel a(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n"
-                      "kernel b(in y f32[1] @1, out z f32[1] @2) inner i0<1 {\n  row 0 {\n    v0 = load y[0]\n    v1 = neg v0\n    store z[0], v1\n  }\n}\n",
-                      NULL, &out));
+    EXPECT_OK(opt_run(
+        "# passes: fuse schedule\n# keep: 2\n"
+        "kernel a(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n"
+        "kernel b(in y f32[1] @1, out z f32[1] @2) inner i0<1 {\n  row 0 {\n    v0 = load y[0]\n    v1 = neg v0\n    store z[0], v1\n  }\n}\n",
+        NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel a_b(in x f32[1] @0, out z f32[1] @2)");
     dync__str_free(&out);
 }

@@ -1,13 +1,14 @@
-/* Random programs of loop IR run twice by the oracle, as written and fused: every kept buffer must have the
- * same bits. A program that differs is cut down step by step and printed as text for dync-opt, with its
- * seed. */
+/* Random programs of loop IR run twice by the oracle, as written and fused: every kept buffer must
+ * have the same bits. A program that differs is cut down step by step and printed as text for
+ * dync-opt, with its seed. */
 #include "../../tools/opt.h"
 #include "../../src/codegen/codegen.h"
 #include "test.h"
 
 enum { RND_BUFS = 64, RND_STEPS = 24, RND_BYTES = 16384 };
 
-/* How the fused program is run: by the oracle; the same with scheduled loops; by the tile interpreter. */
+/* How the fused program is run: by the oracle; the same with scheduled loops; by the tile
+ * interpreter. */
 typedef enum { RND_ORACLE, RND_SCHEDULED, RND_INTERPRETED } rnd_mode;
 typedef struct rnd_buf {
     int dtype, rank;
@@ -61,9 +62,10 @@ static void rnd_strides(const rnd_buf *b, int64_t *stride)
     }
 }
 
-/* A way to see buffer b under a shape: the whole, permuted, broadcast, reshaped or sliced. False: none was
- * found. */
-static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_store, dync__access *acc)
+/* A way to see buffer b under a shape: the whole, permuted, broadcast, reshaped or sliced. False:
+ * none was found. */
+static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_store,
+                     dync__access *acc)
 {
     int64_t own[3] = {0};
     memset(acc, 0, sizeof *acc);
@@ -180,7 +182,8 @@ static int rnd_expr(rnd_program *p, dync__lb *b, int type, int depth, int rank, 
                                  : dync__lb_op(b, rnd(2) ? DYNC__P_neg : DYNC__P_abs, x, -1, -1);
     int y = rnd_expr(p, b, type, rnd(depth), rank, dim, loop_of);
     if (type == DYNC_BOOL) return dync__lb_op(b, integer[rnd(3)], x, y, -1);
-    if (rnd(6) == 0) return dync__lb_op(b, DYNC__P_select, dync__lb_op(b, DYNC__P_lt, x, y, -1), y, x);
+    if (rnd(6) == 0)
+        return dync__lb_op(b, DYNC__P_select, dync__lb_op(b, DYNC__P_lt, x, y, -1), y, x);
     return dync__lb_op(b, binary[rnd(5)], x, y, -1);
 }
 
@@ -239,7 +242,8 @@ static dync__kernel *rnd_pointwise(rnd_program *p)
         }
     }
     if (out < 0) {
-        static const int narrow[] = {DYNC_F32, DYNC_BF16, DYNC_F16}, ints[] = {DYNC_I32, DYNC_U8, DYNC_I16};
+        static const int narrow[] = {DYNC_F32, DYNC_BF16, DYNC_F16},
+                         ints[] = {DYNC_I32, DYNC_U8, DYNC_I16};
         int dtype = type == DYNC_F32 ? narrow[rnd(3)] : type == DYNC_I32 ? ints[rnd(3)] : type;
         out = rnd_new_buf(p, rank, dim, dtype, false);
         do {
@@ -419,7 +423,8 @@ static bool rnd_sums(const dync__kernel *k)
 static bool rnd_run(const dync__kernel *k, void **buffers, rnd_mode mode)
 {
     if (dync__kernel_check(k) != DYNC_OK) return false;
-    if (mode != RND_INTERPRETED || rnd_sums(k)) return dync__kernel_eval(k, buffers, 99, 0) == DYNC_OK;
+    if (mode != RND_INTERPRETED || rnd_sums(k))
+        return dync__kernel_eval(k, buffers, 99, 0) == DYNC_OK;
     dync__code *code = dync__code_new(k);
     dync_status status = code ? dync__code_run(code, buffers, 99, 0) : DYNC_ERR_INTERNAL;
     dync__code_free(code);
@@ -472,18 +477,15 @@ static int rnd_differs(const rnd_program *p, char *(*a), char *(*b))
     return -1;
 }
 
-static bool rnd_keep(void *user, int32_t id)
-{
-    return ((const rnd_program *)user)->buf[id].keep;
-}
+static bool rnd_keep(void *user, int32_t id) { return ((const rnd_program *)user)->buf[id].keep; }
 
 typedef struct rnd_counts {
     int programs, steps_before, steps_after;
 } rnd_counts;
 
 /* Does fusing the steps of p that are still there change a result? Gives a message, or NULL. */
-static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n, rnd_mode mode,
-                             rnd_counts *counts)
+static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n,
+                             rnd_mode mode, rnd_counts *counts)
 {
     static char memory[2][RND_BUFS][RND_BYTES];
     static char message[1400];
@@ -573,7 +575,8 @@ static void rnd_many(int count, bool tangles, rnd_mode mode)
     uint64_t base = test_random() % 1000000007u;
     int bad = 0;
     for (int i = 0; i < count && bad < 3; i++) {
-        uint64_t seed = getenv("FUSE_SEED") ? strtoull(getenv("FUSE_SEED"), NULL, 0) : base + (uint64_t)i;
+        uint64_t seed = getenv("FUSE_SEED") ? strtoull(getenv("FUSE_SEED"), NULL, 0)
+                                            : base + (uint64_t)i;
         rnd_make(&p, seed, tangles);
         if (rnd_fails(&p, p.step, p.n_steps, mode, &counts)) {
             rnd_shrink(&p, seed, mode);
@@ -589,20 +592,8 @@ static void rnd_many(int count, bool tangles, rnd_mode mode)
     EXPECT(counts.steps_after < counts.steps_before);
 }
 
-TEST(random_programs)
-{
-    rnd_many(2000, false, RND_ORACLE);
-}
-TEST(random_programs_with_tangles)
-{
-    rnd_many(1000, true, RND_ORACLE);
-}
-TEST(random_programs_scheduled)
-{
-    rnd_many(1000, true, RND_SCHEDULED);
-}
-TEST(random_programs_interpreted)
-{
-    rnd_many(1000, false, RND_INTERPRETED);
-}
+TEST(random_programs) { rnd_many(2000, false, RND_ORACLE); }
+TEST(random_programs_with_tangles) { rnd_many(1000, true, RND_ORACLE); }
+TEST(random_programs_scheduled) { rnd_many(1000, true, RND_SCHEDULED); }
+TEST(random_programs_interpreted) { rnd_many(1000, false, RND_INTERPRETED); }
 TEST_MAIN

@@ -1,4 +1,5 @@
-/* The corpora of tests/fuzz, crashes that were mended among them, through the functions that the fuzzers feed. */
+/* The corpora of tests/fuzz, crashes that were mended among them, through the functions that the
+ * fuzzers feed. */
 #include "dync.in.h"
 #include "fuzz/targets.h"
 #include "test.h"
@@ -11,7 +12,7 @@ static int run_file(int target, const char *path)
     uint8_t *bytes = f ? malloc(1 << 20) : NULL;
     size_t n = bytes ? fread(bytes, 1, 1 << 20, f) : 0;
     if (f) fclose(f);
-    uint8_t *exact = malloc(n + 1);                      /* its end is the end of the memory */
+    uint8_t *exact = malloc(n + 1); /* its end is the end of the memory */
     if (!bytes || !exact) return free(bytes), free(exact), 0;
     memcpy(exact, bytes, n);
     free(bytes);

@@ -14,20 +14,21 @@ static dync__graph *parse(const char *text)
 TEST(dce)
 {
     dync__graph *g = parse("dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
-                          "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
-                          "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
-                          "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
-                          "    dync_relu_(c);  /* d: f32[3] */\n"
-                          "    dync_rand_like(x);  /* r: f32[3] */\n"
-                          "    dync_exp(b);  /* e: f32[3] */\n"
-                          "    return dync_tuple(c);\n}\n");
+                           "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                           "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
+                           "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
+                           "    dync_relu_(c);  /* d: f32[3] */\n"
+                           "    dync_rand_like(x);  /* r: f32[3] */\n"
+                           "    dync_exp(b);  /* e: f32[3] */\n"
+                           "    return dync_tuple(c);\n}\n");
     REQUIRE_OK(dync__graph_dce(g));
     REQUIRE_OK(dync__graph_check(g));
-    EXPECT_EQ_STR(dync_graph_str(dync__graph_handle(g)), "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
-                                     "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
-                                     "    dync_relu_(c);  /* d: f32[3] */\n"
-                                     "    dync_rand_like(x);  /* r: f32[3] */\n"
-                                     "    return dync_tuple(c);\n}\n");
+    EXPECT_EQ_STR(dync_graph_str(dync__graph_handle(g)),
+                  "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                  "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
+                  "    dync_relu_(c);  /* d: f32[3] */\n"
+                  "    dync_rand_like(x);  /* r: f32[3] */\n"
+                  "    return dync_tuple(c);\n}\n");
     dync__graph_unref(g);
 }
 
@@ -80,16 +81,17 @@ TEST(cse_respects_writes)
 TEST(interpreter)
 {
     dync__graph *g = parse("dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"
-                          "    dync_tensor *a = dync_mul(x, x);  /* f32[4] */\n"
-                          "    dync_value m = dync_max_dim(a, 0, false);  /* (f32[], i64[]) */\n"
-                          "    dync_tensor *v = dync_as_tensor(dync_at(m, 0));  /* f32[] */\n"
-                          "    dync_tensor *i = dync_as_tensor(dync_at(m, 1));  /* i64[] */\n"
-                          "    dync_tensor *c = dync_cat(dync_tuple(a, x), 0);  /* f32[8] */\n"
-                          "    dync_tensor *s = dync_sum(c, DYNC_SCALAR, false);  /* f32[] */\n"
-                          "    return dync_tuple(dync_tuple(v, 3), i, s, DYNC_NONE, x);\n}\n");
+                           "    dync_tensor *a = dync_mul(x, x);  /* f32[4] */\n"
+                           "    dync_value m = dync_max_dim(a, 0, false);  /* (f32[], i64[]) */\n"
+                           "    dync_tensor *v = dync_as_tensor(dync_at(m, 0));  /* f32[] */\n"
+                           "    dync_tensor *i = dync_as_tensor(dync_at(m, 1));  /* i64[] */\n"
+                           "    dync_tensor *c = dync_cat(dync_tuple(a, x), 0);  /* f32[8] */\n"
+                           "    dync_tensor *s = dync_sum(c, DYNC_SCALAR, false);  /* f32[] */\n"
+                           "    return dync_tuple(dync_tuple(v, 3), i, s, DYNC_NONE, x);\n}\n");
     float data[4] = {1, -3, 2, 0.5f};
     int64_t before = dync_memory_stats().live_tensors;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *x = dync_from(data, dync_shape(4));
         dync_value v = DYNC_V(x), r = dync__graph_run(g, &v, 1);
         EXPECT_EQ_INT(dync_len(r), 5);
@@ -113,9 +115,9 @@ TEST(interpreter)
 TEST(interpreter_differentiates)
 {
     dync__graph *g = parse("dync_tensor *f(dync_tensor *x)  /* f32[3] */\n{\n"
-                          "    dync_tensor *a = dync_pow(x, 3);  /* f32[3] */\n"
-                          "    dync_tensor *s = dync_sum(a, DYNC_SCALAR, false);  /* f32[] */\n"
-                          "    return s;\n}\n");
+                           "    dync_tensor *a = dync_pow(x, 3);  /* f32[3] */\n"
+                           "    dync_tensor *s = dync_sum(a, DYNC_SCALAR, false);  /* f32[] */\n"
+                           "    return s;\n}\n");
     dync_tensor *x = dync_from(((float[]){1, 2, 3}), dync_shape(3), .requires_grad = true);
     dync_value v = DYNC_V(x);
     REQUIRE_OK(dync_backward(dync_as_tensor(dync__graph_run(g, &v, 1))));
@@ -157,12 +159,12 @@ static bool is_mul(const dync_node *node, void *user)
 TEST(split)
 {
     dync__graph *g = parse("dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
-                          "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
-                          "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
-                          "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
-                          "    dync_tensor *d = dync_exp(c);  /* f32[3] */\n"
-                          "    dync_tensor *e = dync_add(d, x);  /* f32[3] */\n"
-                          "    return dync_tuple(e, a);\n}\n");
+                           "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                           "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
+                           "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
+                           "    dync_tensor *d = dync_exp(c);  /* f32[3] */\n"
+                           "    dync_tensor *e = dync_add(d, x);  /* f32[3] */\n"
+                           "    return dync_tuple(e, a);\n}\n");
     dync_graph *parts[4];
     int n = 4, asked = 0;
     REQUIRE_OK(dync_graph_split(dync__graph_handle(g), is_mul, &asked, parts, &n));
@@ -192,7 +194,8 @@ TEST(split)
     }
     n = 2;
     dync_on_error(NULL, NULL);
-    EXPECT_STATUS(dync_graph_split(dync__graph_handle(g), is_mul, &asked, parts, &n), DYNC_ERR_VALUE);
+    EXPECT_STATUS(dync_graph_split(dync__graph_handle(g), is_mul, &asked, parts, &n),
+                  DYNC_ERR_VALUE);
     dync_clear_error();
     dync__graph_unref(g);
 }
@@ -201,7 +204,7 @@ TEST(split)
 TEST(no_memory)
 {
     dync_on_error(NULL, NULL);
-    DYNC_SCOPE { dync_tuple(1); }                  /* handles have their room */
+    DYNC_SCOPE { dync_tuple(1); } /* handles have their room */
     for (int64_t nth = 1; nth < 10000; nth++) {
         int64_t before = dync_memory_stats().live_bytes;
         dync_clear_error();
@@ -211,7 +214,8 @@ TEST(no_memory)
         int n = 4, asked = 0;
         dync_status status = g ? dync__graph_cse(g) : DYNC_ERR_MEMORY;
         if (status == DYNC_OK) status = dync__graph_dce(g);
-        if (status == DYNC_OK) status = dync_graph_split(dync__graph_handle(g), is_mul, &asked, parts, &n);
+        if (status == DYNC_OK)
+            status = dync_graph_split(dync__graph_handle(g), is_mul, &asked, parts, &n);
         if (status == DYNC_OK) {
             dync__str s = {0};
             dync__graph_print_c(&s, g);

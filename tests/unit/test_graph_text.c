@@ -18,7 +18,7 @@ static dync__node *call1(dync__graph *g, int op, dync__node *x, dync__info info)
     return dync__graph_call(g, op, 1, &a, 1, &info, NULL);
 }
 static dync__node *call2(dync__graph *g, int op, dync__arg a, dync__arg b, dync__info info,
-                        const char *name)
+                         const char *name)
 {
     return dync__graph_call(g, op, 2, (dync__arg[]){a, b}, 1, &info, name);
 }
@@ -54,7 +54,7 @@ TEST(readable_make_fx)
     dync__node *x = dync__graph_placeholder(g, "grad_1", NULL, &info);
     dync__arg a = dync__arg_node(x);
     dync__node *w = dync__graph_call(g, -1, 1, &a, 1, &info,
-                                    "torch__dynamo__trace_wrapped_higher_order_op_self_invoke");
+                                     "torch__dynamo__trace_wrapped_higher_order_op_self_invoke");
     dync__graph_rename(g, w, "trace_wrapped");
     dync__arg out = dync__arg_node(w);
     dync__graph_output(g, &out);
@@ -73,9 +73,8 @@ TEST(readable_compiled_autograd)
 {
     dync__graph *g = dync__graph_new(NULL);
     int64_t s0 = (int64_t)1 << 60;
-    dync__info info = {.dtype = DYNC_F32,
-                       .alias = -1,
-                       .lay = {.ndim = 1, .shape = {s0}, .stride = {1}}};
+    dync__info info = {
+        .dtype = DYNC_F32, .alias = -1, .lay = {.ndim = 1, .shape = {s0}, .stride = {1}}};
     dync__graph_symbol(g, s0, "s0");
     dync__node *inputs = dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL);
     inputs->target = "L_inputs_";
@@ -119,12 +118,12 @@ TEST(readable_symbolic_number)
     n->target = "L_counter_";
     n->sym = "s1";
     n->scalar = dync__arg_i(0);
-    dync__node *add =
-        dync__graph_call(g, DYNC__OP_add, 2, (dync__arg[]){dync__arg_node(n), dync__arg_i(1)}, 1,
-                         NULL, NULL);
+    dync__node *add = dync__graph_call(
+        g, DYNC__OP_add, 2, (dync__arg[]){dync__arg_node(n), dync__arg_i(1)}, 1, NULL, NULL);
     add->sym = "s1 + 1";
     finish(g, add);
-    EXPECT_HAS_STR(dync_graph_readable(dync__graph_handle(g)), "def forward(self, L_counter_: \"Sym(s1)\"):\n");
+    EXPECT_HAS_STR(dync_graph_readable(dync__graph_handle(g)),
+                   "def forward(self, L_counter_: \"Sym(s1)\"):\n");
     EXPECT_HAS_STR(dync_graph_readable(dync__graph_handle(g)),
                    "add: \"Sym(s1 + 1)\" = l_counter_ + 1;  l_counter_ = None\n");
     EXPECT_HAS_STR(dync_graph_str(dync__graph_handle(g)),
@@ -182,10 +181,9 @@ TEST(c_form)
     memcpy(dync__tensor_data(value), (float[]){0.5f, -1, 1e-7f, 3}, 16);
     dync__node *b = dync__graph_constant(g, value);
     dync__unref(value);
-    dync__node *y =
-        dync__graph_call(g, DYNC__OP_linear, 3,
-                         (dync__arg[]){dync__arg_node(x), dync__arg_node(w), dync__arg_node(b)}, 1,
-                         &y_info, NULL);
+    dync__node *y = dync__graph_call(
+        g, DYNC__OP_linear, 3,
+        (dync__arg[]){dync__arg_node(x), dync__arg_node(w), dync__arg_node(b)}, 1, &y_info, NULL);
     y->requires_grad[0] = true;
     dync__node *z = call2(g, DYNC__OP_mul, dync__arg_node(y), dync__arg_f(2), y_info, NULL);
     int64_t shape[2] = {4, 2};
@@ -195,10 +193,9 @@ TEST(c_form)
         call2(g, DYNC__OP_view, dync__arg_node(z), dync__arg_dims(2, shape), v_info, NULL);
     call1(g, DYNC__OP_relu_, y, y_info);
     dync__info pair[2] = {f32_1(4), info_of(DYNC_I64, 1, (int64_t[]){4})};
-    dync__node *m =
-        dync__graph_call(g, DYNC__OP_max_dim, 3,
-                         (dync__arg[]){dync__arg_node(v), dync__arg_i(1), dync__arg_b(false)}, 2,
-                         pair, NULL);
+    dync__node *m = dync__graph_call(
+        g, DYNC__OP_max_dim, 3,
+        (dync__arg[]){dync__arg_node(v), dync__arg_i(1), dync__arg_b(false)}, 2, pair, NULL);
     dync__node *m0 = dync__graph_getitem(g, m, 0), *m1 = dync__graph_getitem(g, m, 1);
     dync__arg deep[2] = {dync__arg_node(m1), dync__arg_i(7)},
               outs[3] = {dync__arg_node(m0), tuple(2, deep), dync__arg_none()},
@@ -258,34 +255,33 @@ TEST(c_form_of_arguments)
                          1, &z_info, NULL);
     dync__graph_call(g, DYNC__OP__set_grad_enabled, 1, (dync__arg[]){dync__arg_b(false)}, 0, NULL,
                      NULL);
-    dync__node *s = dync__graph_call(g, DYNC__OP_slice, 5,
-                                    (dync__arg[]){a, dync__arg_i(1), dync__arg_i(0),
-                                                  dync__arg_i(INT64_MAX), dync__arg_i(1)},
-                                    1, &x_info, NULL);
-    dync__node *c = dync__graph_call(g, DYNC__OP_clamp, 3,
-                                    (dync__arg[]){dync__arg_node(s), dync__arg_none(),
-                                                  dync__arg_f((double)INFINITY)},
-                                    1, &x_info, NULL);
+    dync__node *s = dync__graph_call(
+        g, DYNC__OP_slice, 5,
+        (dync__arg[]){a, dync__arg_i(1), dync__arg_i(0), dync__arg_i(INT64_MAX), dync__arg_i(1)}, 1,
+        &x_info, NULL);
+    dync__node *c = dync__graph_call(
+        g, DYNC__OP_clamp, 3,
+        (dync__arg[]){dync__arg_node(s), dync__arg_none(), dync__arg_f((double)INFINITY)}, 1,
+        &x_info, NULL);
     dync__node *t =
         call2(g, DYNC__OP_to_dtype, dync__arg_node(c), dync__arg_dtype(DYNC_F64), z_info, NULL);
     dync__arg list[2] = {dync__arg_node(t), dync__arg_node(z)};
     dync__info cat_info = info_of(DYNC_F64, 2, (int64_t[]){4, 3});
     dync__node *cat = call2(g, DYNC__OP_cat, tuple(2, list), dync__arg_i(0), cat_info, NULL);
     dync__info sum_info = info_of(DYNC_F64, 0, NULL);
-    dync__node *sum = dync__graph_call(g, DYNC__OP_sum, 3,
-                                      (dync__arg[]){dync__arg_node(cat), dync__arg_dims(0, NULL),
-                                                    dync__arg_b(false)},
-                                      1, &sum_info, NULL);
+    dync__node *sum = dync__graph_call(
+        g, DYNC__OP_sum, 3,
+        (dync__arg[]){dync__arg_node(cat), dync__arg_dims(0, NULL), dync__arg_b(false)}, 1,
+        &sum_info, NULL);
     dync__info conv = info_of(DYNC_F32, 4, (int64_t[]){1, 1, 2, 3});
     dync__node *k = dync__graph_call(g, DYNC__OP_convolution, 7,
-                                    (dync__arg[]){a, a, dync__arg_none(), dync__arg_dims(2, ones),
-                                                  dync__arg_dims(2, zeros), dync__arg_dims(2, ones),
-                                                  dync__arg_i(1)},
-                                    1, &conv, NULL);
-    dync__node *n = dync__graph_call(g, -1, 3,
-                                    (dync__arg[]){dync__arg_node(k), dync__arg_s("a\"b\\\n"),
-                                                  dync__arg_b(true)},
-                                    1, &conv, "mylib::foo");
+                                     (dync__arg[]){a, a, dync__arg_none(), dync__arg_dims(2, ones),
+                                                   dync__arg_dims(2, zeros),
+                                                   dync__arg_dims(2, ones), dync__arg_i(1)},
+                                     1, &conv, NULL);
+    dync__node *n = dync__graph_call(
+        g, -1, 3, (dync__arg[]){dync__arg_node(k), dync__arg_s("a\"b\\\n"), dync__arg_b(true)}, 1,
+        &conv, "mylib::foo");
     dync__arg outs[2] = {dync__arg_node(sum), dync__arg_node(n)}, all = tuple(2, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
@@ -391,7 +387,7 @@ TEST(verifier)
     dync__graph *g = dync__graph_new(NULL);
     dync__info info = f32_1(2);
     dync__node *x = dync__graph_placeholder(g, "x", NULL, &info),
-              *y = call1(g, DYNC__OP_relu, x, info), *z = call1(g, DYNC__OP_neg, y, info);
+               *y = call1(g, DYNC__OP_relu, x, info), *z = call1(g, DYNC__OP_neg, y, info);
     finish(g, z);
     y->args[0].as.node = z; /* uses what comes later */
     EXPECT_STATUS(dync__graph_check(g), DYNC_ERR_INTERNAL);

@@ -1,4 +1,5 @@
-/* kernel/gemm.c and matmul.c against plain loops: sizes around every block edge, strides, broadcast batches, dtypes. */
+/* kernel/gemm.c and matmul.c against plain loops: sizes around every block edge, strides, broadcast
+ * batches, dtypes. */
 #include "../../src/dync.in.h"
 #include "../../src/kernel/gemm.h"
 #include "../../src/codegen/codemem.h"
@@ -13,14 +14,20 @@ static void fill_f32(float *p, int64_t n)
 }
 
 /* Every operand ends at a page that may not be touched. */
-static void check_gemm(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool tc, bool accumulate, int64_t gap)
+static void check_gemm(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool tc, bool accumulate,
+                       int64_t gap)
 {
-    int64_t ar = ta ? 1 : k + gap, ac = ta ? m + gap : 1, br = tb ? 1 : n + gap, bc = tb ? k + gap : 1, cr = tc ? 1 : n + gap, cc = tc ? m + gap : 1;
-    size_t na = (size_t)((m - 1) * ar + (k - 1) * ac + 1), nb = (size_t)((k - 1) * br + (n - 1) * bc + 1), nc = (size_t)((m - 1) * cr + (n - 1) * cc + 1);
+    int64_t ar = ta ? 1 : k + gap, ac = ta ? m + gap : 1, br = tb ? 1 : n + gap,
+            bc = tb ? k + gap : 1, cr = tc ? 1 : n + gap, cc = tc ? m + gap : 1;
+    size_t na = (size_t)((m - 1) * ar + (k - 1) * ac + 1),
+           nb = (size_t)((k - 1) * br + (n - 1) * bc + 1),
+           nc = (size_t)((m - 1) * cr + (n - 1) * cc + 1);
     if (k == 0) na = nb = 0;
-    guarded own[6] = {guarded_new(na * 4), guarded_new(nb * 4), guarded_new(nc * 4), guarded_new(na * 8), guarded_new(nb * 8), guarded_new(nc * 8)};
+    guarded own[6] = {guarded_new(na * 4), guarded_new(nb * 4), guarded_new(nc * 4),
+                      guarded_new(na * 8), guarded_new(nb * 8), guarded_new(nc * 8)};
     float *a = (void *)own[0].data, *b = (void *)own[1].data, *c = (void *)own[2].data;
-    double *a2 = (void *)own[3].data, *b2 = (void *)own[4].data, *c2 = (void *)own[5].data, *want = malloc(nc * 8);
+    double *a2 = (void *)own[3].data, *b2 = (void *)own[4].data, *c2 = (void *)own[5].data,
+           *want = malloc(nc * 8);
     fill_f32(a, (int64_t)na);
     fill_f32(b, (int64_t)nb);
     fill_f32(c, (int64_t)nc);
@@ -37,7 +44,9 @@ static void check_gemm(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool t
     dync__gemm_f64(m, n, k, a2, ar, ac, b2, br, bc, c2, cr, cc, accumulate);
     int ok = EXPECT_F32_NEAR_F64(c, want, (int64_t)nc, TOL_F32_SUM, 1e-6 * (double)(k + 1)) &
              EXPECT_NEAR_F64(c2, want, (int64_t)nc, TOL_F64_CHAIN, 1e-13);
-    if (!ok) printf("  m %d n %d k %d transposed %d %d %d accumulate %d gap %d\n", (int)m, (int)n, (int)k, ta, tb, tc, accumulate, (int)gap);
+    if (!ok)
+        printf("  m %d n %d k %d transposed %d %d %d accumulate %d gap %d\n", (int)m, (int)n,
+               (int)k, ta, tb, tc, accumulate, (int)gap);
     for (int i = 0; i < 6; i++) guarded_free(own[i]);
     free(want);
 }
@@ -46,7 +55,9 @@ TEST(gemm_sizes_and_strides)
 {
     for (int i = 0; i < 400; i++) {
         int64_t m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 40);
-        if (i % 10 == 0) m = test_random_int(90, 200), n = test_random_int(90, 200), k = test_random_int(200, 300);
+        if (i % 10 == 0)
+            m = test_random_int(90, 200), n = test_random_int(90, 200),
+            k = test_random_int(200, 300);
         if (i % 13 == 0) m = test_random_int(1, 4), k = test_random_int(100, 600);
         uint64_t r = test_random();
         check_gemm(m, n, k, r & 1, r & 2, r & 4, r & 8, r & 16 ? test_random_int(1, 5) : 0);
@@ -54,8 +65,10 @@ TEST(gemm_sizes_and_strides)
     /* few rows of wide and deep products: whole lines, inner products */
     for (int i = 0; i < 60; i++) {
         uint64_t r = test_random();
-        check_gemm(test_random_int(1, 5), test_random_int(300, 1200), test_random_int(1, 40), r & 1, r & 2, r & 4, r & 8, r & 16 ? 3 : 0);
-        check_gemm(test_random_int(1, 16), test_random_int(1, 50), test_random_int(30, 2200), r & 32, r & 64, r & 128, r & 256, r & 512 ? 3 : 0);
+        check_gemm(test_random_int(1, 5), test_random_int(300, 1200), test_random_int(1, 40), r & 1,
+                   r & 2, r & 4, r & 8, r & 16 ? 3 : 0);
+        check_gemm(test_random_int(1, 16), test_random_int(1, 50), test_random_int(30, 2200),
+                   r & 32, r & 64, r & 128, r & 256, r & 512 ? 3 : 0);
     }
     check_gemm(3, 5, 0, false, false, false, false, 0);
     check_gemm(3, 5, 0, false, false, false, true, 0);
@@ -64,13 +77,18 @@ TEST(gemm_sizes_and_strides)
 
 TEST(gemm_is_the_same_for_any_number_of_threads)
 {
-    static const struct { int64_t m, n, k; bool turned; } sizes[] = {
-        {150, 170, 300, false}, {170, 150, 300, true}, {3, 1100, 700, false}, {15, 70, 2100, true}, {12, 900, 203, false}, {2000, 9, 130, false}};
-    float *a = malloc(400000 * 4), *b = malloc(800000 * 4), *one = calloc(40000, 4), *two = calloc(40000, 4);
+    static const struct {
+        int64_t m, n, k;
+        bool turned;
+    } sizes[] = {{150, 170, 300, false}, {170, 150, 300, true}, {3, 1100, 700, false},
+                 {15, 70, 2100, true},   {12, 900, 203, false}, {2000, 9, 130, false}};
+    float *a = malloc(400000 * 4), *b = malloc(800000 * 4), *one = calloc(40000, 4),
+          *two = calloc(40000, 4);
     fill_f32(a, 400000);
     fill_f32(b, 800000);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k, br = sizes[i].turned ? 1 : n, bc = sizes[i].turned ? k : 1;
+        int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k, br = sizes[i].turned ? 1 : n,
+                bc = sizes[i].turned ? k : 1;
         for (int threads = 1; threads <= 4; threads++) {
             dync__pool_set_threads(threads);
             dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, threads == 1 ? one : two, n, 1, false);
@@ -87,11 +105,13 @@ TEST(gemm_with_negative_and_zero_strides)
     float a[M * K], b[K * N], c[M * N];
     fill_f32(a, M * K);
     fill_f32(b, K * N);
-    dync__gemm_f32(M, N, K, a + M * K - 1, -K, -1, b + (K - 1) * N, -N, 1, c + M * N - 1, -N, -1, false);
+    dync__gemm_f32(M, N, K, a + M * K - 1, -K, -1, b + (K - 1) * N, -N, 1, c + M * N - 1, -N, -1,
+                   false);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
-            for (int p = 0; p < K; p++) sum += (double)a[(M - 1 - i) * K + K - 1 - p] * (double)b[(K - 1 - p) * N + j];
+            for (int p = 0; p < K; p++)
+                sum += (double)a[(M - 1 - i) * K + K - 1 - p] * (double)b[(K - 1 - p) * N + j];
             EXPECT_NEAR(c[(M - 1 - i) * N + N - 1 - j], sum, 1e-5);
         }
     /* one row of a, one of b */
@@ -143,8 +163,11 @@ TEST(pieces_of_gemm)
     }
 }
 
-/* A packed b, d of every kind, and rows told as they end: the bits of the plain call where the sums run the same way. */
-typedef struct told { int64_t rows, calls; } told;
+/* A packed b, d of every kind, and rows told as they end: the bits of the plain call where the sums
+ * run the same way. */
+typedef struct told {
+    int64_t rows, calls;
+} told;
 static void tell(void *user, int64_t begin, int64_t end)
 {
     (void)DYNC__ATOMIC_ADD(&((told *)user)->rows, end - begin);
@@ -154,10 +177,12 @@ static void tell(void *user, int64_t begin, int64_t end)
 TEST(gemm_with_packed_b_and_addends)
 {
     for (int i = 0; i < 60; i++) {
-        int64_t m = test_random_int(1, i % 5 ? 60 : 400), n = test_random_int(1, 150), k = test_random_int(1, i % 3 ? 80 : 600);
+        int64_t m = test_random_int(1, i % 5 ? 60 : 400), n = test_random_int(1, 150),
+                k = test_random_int(1, i % 3 ? 80 : 600);
         /* column: an element for each row */
         bool turned = test_random() % 2, bias = test_random() % 2, column = test_random() % 3 == 0;
-        float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(n * k) * 4), *d = malloc((size_t)(m * n) * 4), *c = malloc((size_t)(m * n) * 4);
+        float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(n * k) * 4),
+              *d = malloc((size_t)(m * n) * 4), *c = malloc((size_t)(m * n) * 4);
         double *want = malloc((size_t)(m * n) * 8);
         char *packed = malloc((size_t)dync__gemm_packed_bytes(DYNC__GT_F32, n, k));
         fill_f32(a, m * k);
@@ -169,13 +194,33 @@ TEST(gemm_with_packed_b_and_addends)
         for (int64_t r = 0; r < m; r++)
             for (int64_t j = 0; j < n; j++) {
                 want[r * n + j] = (double)d[column ? r : (bias ? 0 : r * n) + j];
-                for (int64_t p = 0; p < k; p++) want[r * n + j] += (double)a[r * k + p] * (double)b[p * br + j * bc];
+                for (int64_t p = 0; p < k; p++)
+                    want[r * n + j] += (double)a[r * k + p] * (double)b[p * br + j * bc];
             }
         for (int with = 0; with < 2; with++) {
             told t = {0, 0};
             memset(c, 0xff, (size_t)(m * n) * 4);
-            dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (char *)a, .b = (char *)b, .d = (char *)d, .c = (char *)c, .a_row = k, .a_col = 1,
-                            .b_row = br, .b_col = bc, .c_row = n, .c_col = 1, .d_row = column ? 1 : bias ? 0 : n, .bias = column, .packed = with ? packed : NULL, .done = tell, .user = &t};
+            dync__gemm g = {.type = DYNC__GT_F32,
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .a = (char *)a,
+                            .b = (char *)b,
+                            .d = (char *)d,
+                            .c = (char *)c,
+                            .a_row = k,
+                            .a_col = 1,
+                            .b_row = br,
+                            .b_col = bc,
+                            .c_row = n,
+                            .c_col = 1,
+                            .d_row = column ? 1
+                                     : bias ? 0
+                                            : n,
+                            .bias = column,
+                            .packed = with ? packed : NULL,
+                            .done = tell,
+                            .user = &t};
             bool told_all = dync__gemm_run(&g);
             EXPECT_EQ_INT(t.rows, told_all ? m : 0);
             EXPECT_F32_NEAR_F64(c, want, m * n, TOL_F32_SUM, 1e-6 * (double)(k + 1));
@@ -191,16 +236,18 @@ TEST(gemm_passes_nan_and_infinity)
     static float a[M * K], b[K * N], c[M * N];
     for (int i = 0; i < M * K; i++) a[i] = 1;
     for (int i = 0; i < K * N; i++) b[i] = 0;
-    a[3 * K + 2] = INFINITY;                  /* inf * 0: a row of NaN */
-    b[4 * N + N - 1] = NAN;                   /* a column */
+    a[3 * K + 2] = INFINITY; /* inf * 0: a row of NaN */
+    b[4 * N + N - 1] = NAN;  /* a column */
     b[0] = INFINITY;
     for (int turned = 0; turned < 2; turned++) {
         dync__gemm_f32(M, N, K, a, K, 1, b, N, 1, c, turned ? 1 : N, turned ? M : 1, false);
         for (int i = 0; i < M; i++)
             for (int j = 0; j < N; j++) {
                 float x = c[turned ? j * M + i : i * N + j];
-                if (i == 3 || j == N - 1) EXPECT(isnan(x));
-                else EXPECT(j == 0 ? isinf(x) : x == 0.0f);
+                if (i == 3 || j == N - 1)
+                    EXPECT(isnan(x));
+                else
+                    EXPECT(j == 0 ? isinf(x) : x == 0.0f);
             }
     }
 }
@@ -219,11 +266,20 @@ TEST(narrow_forms)
     for (int i = 0; i < M * 4 * K; i++) a8[i] = (uint8_t)test_random();
     for (int i = 0; i < 4 * K * N; i++) b8[i] = (uint8_t)test_random();
     for (int n = 1; n <= N; n++) {
-        int width = n > 2 * dync__gt_lanes(DYNC__GT_U8, 0) ? 2 * dync__gt_lanes(DYNC__GT_U8, 0) : n, rows = M;
-        while (rows > 1 && !dync__gt_fits(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, rows, width)) rows--;
+        int width = n > 2 * dync__gt_lanes(DYNC__GT_U8, 0) ? 2 * dync__gt_lanes(DYNC__GT_U8, 0) : n,
+            rows = M;
+        while (rows > 1 && !dync__gt_fits(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, rows, width))
+            rows--;
         dync__gt_args p = {.a = b8, .c = packed, .k = K, .a_step = N, .c_step = N * 4, .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, DYNC__GT_U8, 0, 1, width, &p);
-        dync__gt_args t = {.a = a8, .b = packed, .c = c, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
+        dync__gt_args t = {.a = a8,
+                           .b = packed,
+                           .c = c,
+                           .k = K,
+                           .a_step = 4 * K,
+                           .b_step = 4 * N,
+                           .c_step = 4 * N,
+                           .blocks = 1};
         dync__gt_do(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, rows, width, &t);
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < width; j++) {
@@ -232,17 +288,29 @@ TEST(narrow_forms)
                 EXPECT_EQ_INT((int32_t)c[i * N + j], sum);
             }
     }
-    for (int i = 0; i < M * 2 * K; i++) dync__store_f64(&a16[i], DYNC_BF16, test_random_real(-1, 1));
-    for (int i = 0; i < 2 * K * N; i++) dync__store_f64(&b16[i], DYNC_BF16, test_random_real(-1, 1));
+    for (int i = 0; i < M * 2 * K; i++)
+        dync__store_f64(&a16[i], DYNC_BF16, test_random_real(-1, 1));
+    for (int i = 0; i < 2 * K * N; i++)
+        dync__store_f64(&b16[i], DYNC_BF16, test_random_real(-1, 1));
     for (int n = 1; n <= 2 * dync__gt_lanes(DYNC__GT_BF16, 0); n++) {
-        dync__gt_args p = {.a = b16, .c = packed, .k = K, .a_step = N * 2, .c_step = N * 4, .blocks = 1};
+        dync__gt_args p = {
+            .a = b16, .c = packed, .k = K, .a_step = N * 2, .c_step = N * 4, .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, DYNC__GT_BF16, 0, 1, n, &p);
-        dync__gt_args t = {.a = a16, .b = packed, .c = f, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
+        dync__gt_args t = {.a = a16,
+                           .b = packed,
+                           .c = f,
+                           .k = K,
+                           .a_step = 4 * K,
+                           .b_step = 4 * N,
+                           .c_step = 4 * N,
+                           .blocks = 1};
         dync__gt_do(DYNC__GT_TILE, DYNC__GT_BF16, DYNC__GT_A_ROWS, M, n, &t);
         for (int i = 0; i < M; i++)
             for (int j = 0; j < n; j++) {
                 double sum = 0;
-                for (int q = 0; q < 2 * K; q++) sum += dync__load_f64(&a16[i * 2 * K + q], DYNC_BF16) * dync__load_f64(&b16[q * N + j], DYNC_BF16);
+                for (int q = 0; q < 2 * K; q++)
+                    sum += dync__load_f64(&a16[i * 2 * K + q], DYNC_BF16) *
+                           dync__load_f64(&b16[q * N + j], DYNC_BF16);
                 EXPECT_NEAR(f[i * N + j], sum, 1e-4);
             }
     }
@@ -254,23 +322,42 @@ static void check_halves(int type, int64_t m, int64_t n, int64_t k, bool turned,
 {
     int dtype = type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16;
     int64_t pair = type == DYNC__GT_BF16 ? 2 : 1, all = k * pair;
-    guarded own[3] = {guarded_new((size_t)(4 * m * k)), guarded_new((size_t)(2 * n * all)), guarded_new((size_t)(4 * m * n))};
+    guarded own[3] = {guarded_new((size_t)(4 * m * k)), guarded_new((size_t)(2 * n * all)),
+                      guarded_new((size_t)(4 * m * n))};
     float *c = (void *)own[2].data;
     double *want = malloc((size_t)(m * n) * sizeof *want);
-    for (int64_t i = 0; i < m * all; i++) dync__store_f64((char *)own[0].data + i * 4 / pair, pair == 2 ? dtype : DYNC_F32, test_random_real(-1, 1));
-    for (int64_t i = 0; i < n * all; i++) dync__store_f64((char *)own[1].data + 2 * i, dtype, test_random_real(-1, 1));
+    for (int64_t i = 0; i < m * all; i++)
+        dync__store_f64((char *)own[0].data + i * 4 / pair, pair == 2 ? dtype : DYNC_F32,
+                        test_random_real(-1, 1));
+    for (int64_t i = 0; i < n * all; i++)
+        dync__store_f64((char *)own[1].data + 2 * i, dtype, test_random_real(-1, 1));
     fill_f32(c, m * n);
     int64_t row = turned ? 1 : n, col = turned ? all : 1;
     for (int64_t i = 0; i < m * n; i++) {
         want[i] = accumulate ? (double)c[i] : 0;
         for (int64_t p = 0; p < all; p++)
-            want[i] += dync__load_f64((char *)own[0].data + (i / n * all + p) * 4 / pair, pair == 2 ? dtype : DYNC_F32) *
+            want[i] += dync__load_f64((char *)own[0].data + (i / n * all + p) * 4 / pair,
+                                      pair == 2 ? dtype : DYNC_F32) *
                        dync__load_f64((char *)own[1].data + 2 * (p * row + i % n * col), dtype);
     }
-    dync__gemm g = {.type = type, .m = m, .n = n, .k = k, .a = (char *)own[0].data, .b = (char *)own[1].data, .c = (char *)c, .d = accumulate ? (char *)c : NULL, .a_row = k,
-                    .a_col = 1, .b_row = row, .b_col = col / pair, .c_row = n, .c_col = 1, .d_row = n};
+    dync__gemm g = {.type = type,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .a = (char *)own[0].data,
+                    .b = (char *)own[1].data,
+                    .c = (char *)c,
+                    .d = accumulate ? (char *)c : NULL,
+                    .a_row = k,
+                    .a_col = 1,
+                    .b_row = row,
+                    .b_col = col / pair,
+                    .c_row = n,
+                    .c_col = 1,
+                    .d_row = n};
     dync__gemm_run(&g);
-    if (!EXPECT_F32_NEAR_F64(c, want, m * n, 1e-5, 1e-5 * (double)(all + 1))) printf("  type %d m %d n %d k %d turned %d\n", type, (int)m, (int)n, (int)k, turned);
+    if (!EXPECT_F32_NEAR_F64(c, want, m * n, 1e-5, 1e-5 * (double)(all + 1)))
+        printf("  type %d m %d n %d k %d turned %d\n", type, (int)m, (int)n, (int)k, turned);
     for (int i = 0; i < 3; i++) guarded_free(own[i]);
     free(want);
 }
@@ -280,17 +367,22 @@ TEST(few_rows_by_halves)
     for (int i = 0; i < 300; i++) {
         int type = i % 3 == 2 ? DYNC__GT_BF16 : i % 3 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16;
         dync__pool_set_threads(test_random_int(1, 3));
-        check_halves(type, test_random_int(1, 9), test_random_int(1, i % 7 ? 70 : 600), test_random_int(1, i % 5 ? 50 : 400), type == DYNC__GT_BF16 || test_random() % 2, test_random() % 2);
+        check_halves(type, test_random_int(1, 9), test_random_int(1, i % 7 ? 70 : 600),
+                     test_random_int(1, i % 5 ? 50 : 400),
+                     type == DYNC__GT_BF16 || test_random() % 2, test_random() % 2);
     }
-    for (int m = 1; m <= 8 && !getenv("DYNC_CPU"); m += 2 + m % 3) check_halves(DYNC__GT_AS_F16 + m % 2, m, 1030, 2100, false, m == 4);
+    for (int m = 1; m <= 8 && !getenv("DYNC_CPU"); m += 2 + m % 3)
+        check_halves(DYNC__GT_AS_F16 + m % 2, m, 1030, 2100, false, m == 4);
     dync__pool_set_threads(0);
 }
 
 TEST(without_executable_memory)
 {
-    dync_shutdown();                          /* no form is left */
+    dync_shutdown(); /* no form is left */
     dync__codemem_force(DYNC__CODEMEM_REFUSED);
-    for (int i = 0; i < 20; i++) check_gemm(test_random_int(1, 40), test_random_int(1, 70), test_random_int(1, 300), i & 1, i & 2, i & 4, i & 8, i & 1);
+    for (int i = 0; i < 20; i++)
+        check_gemm(test_random_int(1, 40), test_random_int(1, 70), test_random_int(1, 300), i & 1,
+                   i & 2, i & 4, i & 8, i & 1);
     test__body_narrow_forms();
     test__body_few_rows_by_halves();
     dync_shutdown();
@@ -318,17 +410,21 @@ static dync__operand operand(int dtype, int ndim, const int64_t *shape, bool per
 static double value(const dync__operand *o, const void *data, const int64_t *at)
 {
     int64_t off = o->lay.offset;
-    for (int d = 0; d < o->lay.ndim; d++) off += (o->lay.shape[d] == 1 ? 0 : at[d]) * o->lay.stride[d];
+    for (int d = 0; d < o->lay.ndim; d++)
+        off += (o->lay.shape[d] == 1 ? 0 : at[d]) * o->lay.stride[d];
     return dync__load_f64((const char *)data + off * dync__dtype_info(o->dtype)->bytes, o->dtype);
 }
 
 static void check_matmul(int in, int dtype, int kernel)
 {
-    int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9), n = test_random_int(1, 20), k = test_random_int(1, 12);
+    int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9),
+            n = test_random_int(1, 20), k = test_random_int(1, 12);
     int rank = kernel == DYNC__K_addmm ? 2 : test_random_int(2, 4);
-    if (rank == 2 && test_random() % 2) m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 50);
+    if (rank == 2 && test_random() % 2)
+        m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 50);
     /* runs of rows */
-    if (rank == 2 && test_random() % 8 == 0) m = test_random_int(169, 400), n = test_random_int(1, 12), k = test_random_int(1, 16);
+    if (rank == 2 && test_random() % 8 == 0)
+        m = test_random_int(169, 400), n = test_random_int(1, 12), k = test_random_int(1, 16);
     int64_t as[4] = {B, C, m, k}, bs[4] = {B, C, k, n}, ys[4] = {B, C, m, n};
     if (test_random() % 3 == 0) bs[0] = bs[1] = 1;
     if (test_random() % 3 == 0) as[0] = 1;
@@ -345,10 +441,12 @@ static void check_matmul(int in, int dtype, int kernel)
     c.operand[c.n++] = operand(dtype, rank, ys + 4 - rank, test_random() % 2);
     REQUIRE_OK(c.row->prepare(&c));
     static double memory[4][8192];
-    void *data[4] = {memory[0], memory[1], memory[2], memory[3]}, *scratch = malloc(c.scratch_bytes + 1);
+    void *data[4] = {memory[0], memory[1], memory[2], memory[3]},
+         *scratch = malloc(c.scratch_bytes + 1);
     for (int i = 0; i < 4; i++)
         for (int e = 0; e < 8192; e++)
-            dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in, in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
+            dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in,
+                            in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
     /* what prepare found is gone: the run finds its own */
     if (test_random() % 50 == 0) dync_shutdown();
     REQUIRE_OK(c.row->run(&c, data, scratch));
@@ -367,7 +465,12 @@ static void check_matmul(int in, int dtype, int kernel)
         }
         if (dtype == DYNC_I8) sum = (double)(int8_t)(int64_t)sum;
         if (dtype == DYNC_U8) sum = (double)(uint8_t)(int64_t)sum;
-        if (!EXPECT_NEAR(value(y, data[c.n - 1], at), sum, (dtype == DYNC_BF16 ? TOL_BF16_1ULP : dtype == DYNC_F16 ? TOL_F16_1ULP : TOL_F32_1ULP) * fabs(sum))) break;
+        if (!EXPECT_NEAR(value(y, data[c.n - 1], at), sum,
+                         (dtype == DYNC_BF16  ? TOL_BF16_1ULP
+                          : dtype == DYNC_F16 ? TOL_F16_1ULP
+                                              : TOL_F32_1ULP) *
+                             fabs(sum)))
+            break;
         for (int d = rank - 1; d >= 0 && ++at[d] == y->lay.shape[d]; d--) at[d] = 0;
     }
     free(scratch);
@@ -375,13 +478,16 @@ static void check_matmul(int in, int dtype, int kernel)
 
 TEST(matmul_layouts_and_dtypes)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I8, DYNC_U8};
-    for (int i = 0; i < 1600; i++) check_matmul(dtypes[i % 8], dtypes[i % 8], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16,
+                                 DYNC_I64, DYNC_I32, DYNC_I8,  DYNC_U8};
+    for (int i = 0; i < 1600; i++)
+        check_matmul(dtypes[i % 8], dtypes[i % 8], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
     for (int i = 0; i < 300; i++) check_matmul(DYNC_I8, DYNC_I32, DYNC__K_matmul);
     EXPECT_EQ_INT(test__state.failures, 0);
 }
 
-/* Fewer rows than the few columns that are converted: scratch is for the columns, and ends at a page that may not be touched. */
+/* Fewer rows than the few columns that are converted: scratch is for the columns, and ends at a
+ * page that may not be touched. */
 TEST(few_columns_of_fewer_rows)
 {
     enum { M = 2, N = 8, K = 40 };
@@ -425,7 +531,8 @@ TEST(matmul_rejects)
 
 TEST(matmul_of_nothing)
 {
-    int64_t as[3] = {2, 3, 0}, bs[3] = {2, 0, 4}, ys[3] = {2, 3, 4}, none[3] = {2, 0, 4}, nothing[3] = {2, 0, 3}, square[3] = {2, 3, 4};
+    int64_t as[3] = {2, 3, 0}, bs[3] = {2, 0, 4}, ys[3] = {2, 3, 4}, none[3] = {2, 0, 4},
+            nothing[3] = {2, 0, 3}, square[3] = {2, 3, 4};
     float y[24], x[24] = {0};
     void *data[3] = {x, x, y};
     dync__kcall c;
@@ -438,7 +545,7 @@ TEST(matmul_of_nothing)
     c.operand[2] = operand(DYNC_F32, 3, ys, false);
     REQUIRE_OK(c.row->prepare(&c));
     REQUIRE_OK(c.row->run(&c, data, NULL));
-    for (int i = 0; i < 24; i++) EXPECT(y[i] == 0);                      /* a sum of nothing */
+    for (int i = 0; i < 24; i++) EXPECT(y[i] == 0); /* a sum of nothing */
     c.operand[0] = operand(DYNC_F32, 3, nothing, false);
     c.operand[1] = operand(DYNC_F32, 3, square, false);
     c.operand[2] = operand(DYNC_F32, 3, none, false);

@@ -7,7 +7,10 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 enum { ROOM = 40000 };
-typedef struct call { dync__kcall c; void *data[4]; } call;
+typedef struct call {
+    dync__kcall c;
+    void *data[4];
+} call;
 
 /* Row major, or with the dims in another order and gaps. */
 static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
@@ -28,7 +31,8 @@ static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
     int64_t room = DYNC__MAX(ROOM, next + 8);
     k->data[k->c.n] = calloc((size_t)room, 8);
     for (int64_t i = 0; i < room; i++)
-        dync__store_f64((char *)k->data[k->c.n] + i * dync__dtype_info(dtype)->bytes, dtype, test_random_int(-6, 6));
+        dync__store_f64((char *)k->data[k->c.n] + i * dync__dtype_info(dtype)->bytes, dtype,
+                        test_random_int(-6, 6));
     k->c.n++;
 }
 
@@ -65,18 +69,22 @@ static void end(call *k)
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
-typedef struct sizes { int64_t n, c, h, w, o, kh, kw, oh, ow, a[7]; } sizes;
+typedef struct sizes {
+    int64_t n, c, h, w, o, kh, kw, oh, ow, a[7];
+} sizes;
 
 static bool random_sizes(sizes *s, bool pointwise)
 {
     int64_t groups = test_random_int(1, 3), gc = test_random_int(1, 3);
     bool depthwise = test_random() % 4 == 0;
-    bool many = test_random() % 2;          /* channels enough for several vectors */
+    bool many = test_random() % 2; /* channels enough for several vectors */
     if (many && depthwise) groups = test_random_int(4, 40);
     if (many && !depthwise) gc = test_random_int(1, 40 / (int)groups);
     s->n = test_random_int(1, 3);
     s->c = depthwise ? groups : groups * gc;
-    s->o = depthwise && test_random() % 4 ? groups : groups * test_random_int(1, many && !depthwise ? 60 / (int)groups : 4);
+    s->o = depthwise && test_random() % 4
+               ? groups
+               : groups * test_random_int(1, many && !depthwise ? 60 / (int)groups : 4);
     s->h = test_random_int(1, 9);
     s->w = test_random() % 3 ? test_random_int(1, 11) : test_random_int(12, 45);
     if (pointwise && test_random() % 3 == 0) s->h = s->w = 1;
@@ -88,15 +96,18 @@ static bool random_sizes(sizes *s, bool pointwise)
         s->a[4 + i] = pointwise ? 1 : test_random_int(1, 3);
     }
     s->a[6] = groups;
-    int64_t ry = s->h + 2 * s->a[2] - s->a[4] * (s->kh - 1) - 1, rx = s->w + 2 * s->a[3] - s->a[5] * (s->kw - 1) - 1;
+    int64_t ry = s->h + 2 * s->a[2] - s->a[4] * (s->kh - 1) - 1,
+            rx = s->w + 2 * s->a[3] - s->a[5] * (s->kw - 1) - 1;
     if (ry < 0 || rx < 0) return false;
     s->oh = ry / s->a[0] + 1;
     s->ow = rx / s->a[1] + 1;
-    int64_t x = s->n * s->c * s->h * s->w, y = s->n * s->o * s->oh * s->ow, w = s->o * (s->c / groups) * s->kh * s->kw;
+    int64_t x = s->n * s->c * s->h * s->w, y = s->n * s->o * s->oh * s->ow,
+            w = s->o * (s->c / groups) * s->kh * s->kw;
     return DYNC__MAX(DYNC__MAX(x, y), w) < ROOM / 2 - 10;
 }
 
-/* Adds up x * w * g over every index triple that a convolution joins, into whichever of them is the result. */
+/* Adds up x * w * g over every index triple that a convolution joins, into whichever of them is the
+ * result. */
 static void plain_conv(const sizes *s, double *x, double *w, double *y, int result)
 {
     int64_t gc = s->c / s->a[6], go = s->o / s->a[6];
@@ -107,10 +118,13 @@ static void plain_conv(const sizes *s, double *x, double *w, double *y, int resu
                     for (int64_t c = 0; c < gc; c++)
                         for (int64_t ky = 0; ky < s->kh; ky++)
                             for (int64_t kx = 0; kx < s->kw; kx++) {
-                                int64_t iy = oy * s->a[0] - s->a[2] + ky * s->a[4], ix = ox * s->a[1] - s->a[3] + kx * s->a[5];
+                                int64_t iy = oy * s->a[0] - s->a[2] + ky * s->a[4],
+                                        ix = ox * s->a[1] - s->a[3] + kx * s->a[5];
                                 if (iy < 0 || iy >= s->h || ix < 0 || ix >= s->w) continue;
-                                double *px = &x[((n * s->c + o / go * gc + c) * s->h + iy) * s->w + ix];
-                                double *pw = &w[((o * gc + c) * s->kh + ky) * s->kw + kx], *py = &y[((n * s->o + o) * s->oh + oy) * s->ow + ox];
+                                double *px =
+                                    &x[((n * s->c + o / go * gc + c) * s->h + iy) * s->w + ix];
+                                double *pw = &w[((o * gc + c) * s->kh + ky) * s->kw + kx],
+                                       *py = &y[((n * s->o + o) * s->oh + oy) * s->ow + ox];
                                 if (result == 0) *py += *px * *pw;
                                 if (result == 1) *px += *py * *pw;
                                 if (result == 2) *pw += *px * *py;
@@ -133,7 +147,8 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     sizes s;
     call k;
     if (!random_sizes(&s, pointwise)) return;
-    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], s.kh, s.kw}, ys[4] = {s.n, s.o, s.oh, s.ow};
+    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], s.kh, s.kw},
+            ys[4] = {s.n, s.o, s.oh, s.ow};
     bool bias = kernel == DYNC__K_conv2d && test_random() % 2;
     int result = kernel == DYNC__K_conv2d ? 0 : kernel == DYNC__K_conv2d_grad_input ? 1 : 2;
     begin(&k, kernel);
@@ -144,12 +159,14 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     add(&k, dtype, 4, result == 0 ? ys : result == 1 ? xs : ws, test_random() % 3 == 0);
     REQUIRE(run(&k));
     int last = k.c.n - 1;
-    double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want), *got = dense(&k, last);
+    double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
+           *got = dense(&k, last);
     if (result == 0) plain_conv(&s, first, second, want, 0);
     if (result == 1) plain_conv(&s, want, second, first, 1);
     if (result == 2) plain_conv(&s, first, want, second, 2);
     if (bias)
-        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++) want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
+        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++)
+            want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
     int64_t count = dync__operand_numel(&k.c.operand[last]);
     /* small integers: exact */
     EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);
@@ -159,16 +176,31 @@ static void check_conv(int kernel, int dtype, bool pointwise)
 
 TEST(convolution_and_its_gradients)
 {
-    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
-    for (int i = 0; i < 600; i++) check_conv(kernels[i % 3], i % 5 == 0 ? DYNC_F64 : i % 7 == 0 ? DYNC_BF16 : DYNC_F32, i % 4 == 0);
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                  DYNC__K_conv2d_grad_weight};
+    for (int i = 0; i < 600; i++)
+        check_conv(kernels[i % 3],
+                   i % 5 == 0   ? DYNC_F64
+                   : i % 7 == 0 ? DYNC_BF16
+                                : DYNC_F32,
+                   i % 4 == 0);
     for (int i = 0; i < 200; i++) check_conv(kernels[i % 3], DYNC_F64, false);
 }
 
-/* By tiles of m x m places. Weights are multiples of what the transform of weights divides by, and small: all sums are exact but for the
- * rounding of 1/6 and its kin (m 4), which moves a product by 2^-24 of the transformed values, at most 400 times the weights here. */
+/* By tiles of m x m places. Weights are multiples of what the transform of weights divides by, and
+ * small: all sums are exact but for the rounding of 1/6 and its kin (m 4), which moves a product by
+ * 2^-24 of the transformed values, at most 400 times the weights here. */
 static void check_winograd(int kernel, int m)
 {
-    sizes s = {test_random_int(1, 2), test_random_int(16, 26), test_random_int(1, 11), test_random_int(1, 11), test_random_int(16, 26), 3, 3, 0, 0,
+    sizes s = {test_random_int(1, 2),
+               test_random_int(16, 26),
+               test_random_int(1, 11),
+               test_random_int(1, 11),
+               test_random_int(16, 26),
+               3,
+               3,
+               0,
+               0,
                {1, 1, test_random_int(0, 2), test_random_int(0, 2), 1, 1, test_random_int(1, 2)}};
     double unit = m == 4 ? 576 : 1;
     call k;
@@ -177,7 +209,8 @@ static void check_winograd(int kernel, int m)
     if (s.oh <= 0 || s.ow <= 0) return;
     s.c *= s.a[6];
     s.o *= s.a[6];
-    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], 3, 3}, ys[4] = {s.n, s.o, s.oh, s.ow};
+    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], 3, 3},
+            ys[4] = {s.n, s.o, s.oh, s.ow};
     bool forward = kernel == DYNC__K_conv2d, bias = forward && test_random() % 2;
     begin(&k, kernel);
     memcpy(k.c.attr, s.a, sizeof s.a);
@@ -190,11 +223,14 @@ static void check_winograd(int kernel, int m)
     dync__pool_set_threads(1 + (int)(test_random() % 3));
     REQUIRE(run(&k));
     int last = k.c.n - 1;
-    double *first = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want), *got = dense(&k, last);
+    double *first = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
+           *got = dense(&k, last);
     plain_conv(&s, forward ? first : want, w, forward ? want : first, forward ? 0 : 1);
     if (bias)
-        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++) want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
-    EXPECT_NEAR_F64(got, want, dync__operand_numel(&k.c.operand[last]), 0, m == 4 ? unit * 1e-3 : 0);
+        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++)
+            want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
+    EXPECT_NEAR_F64(got, want, dync__operand_numel(&k.c.operand[last]), 0,
+                    m == 4 ? unit * 1e-3 : 0);
     free(first), free(w), free(want), free(got);
     end(&k);
     dync__pool_set_threads(0);
@@ -202,12 +238,14 @@ static void check_winograd(int kernel, int m)
 
 TEST(convolution_by_winograd)
 {
-    for (int i = 0; i < 160; i++) check_winograd(i % 2 ? DYNC__K_conv2d : DYNC__K_conv2d_grad_input, i / 2 % 2 ? 4 : 2);
+    for (int i = 0; i < 160; i++)
+        check_winograd(i % 2 ? DYNC__K_conv2d : DYNC__K_conv2d_grad_input, i / 2 % 2 ? 4 : 2);
 }
 
 TEST(convolution_without_executable_memory)
 {
-    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                  DYNC__K_conv2d_grad_weight};
     dync__codemem_force(DYNC__CODEMEM_REFUSED);
     for (int i = 0; i < 60; i++) check_conv(kernels[i % 3], DYNC_F32, false);
     dync__codemem_force(DYNC__CODEMEM_TWICE);
@@ -235,11 +273,19 @@ TEST(code_of_layers_that_are_gone_is_freed)
 /* Channels for many vectors, rows for several jobs; values that round. */
 TEST(threads_do_not_change_a_bit_of_a_convolution)
 {
-    static const struct { int64_t n, c, h, o, k, s, g; } layers[] = {{1, 24, 17, 40, 3, 1, 1}, {2, 3, 33, 16, 7, 2, 1}, {1, 48, 21, 48, 3, 2, 48}, {1, 32, 9, 96, 1, 1, 2}};
-    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    static const struct {
+        int64_t n, c, h, o, k, s, g;
+    } layers[] = {{1, 24, 17, 40, 3, 1, 1},
+                  {2, 3, 33, 16, 7, 2, 1},
+                  {1, 48, 21, 48, 3, 2, 48},
+                  {1, 32, 9, 96, 1, 1, 2}};
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                  DYNC__K_conv2d_grad_weight};
     for (int i = 0; i < 12; i++) {
-        int64_t n = layers[i / 3].n, c = layers[i / 3].c, h = layers[i / 3].h, o = layers[i / 3].o, kk = layers[i / 3].k, s = layers[i / 3].s, g = layers[i / 3].g;
-        int64_t oh = (h + kk / 2 * 2 - kk) / s + 1, xs[4] = {n, c, h, h}, ws[4] = {o, c / g, kk, kk}, ys[4] = {n, o, oh, oh};
+        int64_t n = layers[i / 3].n, c = layers[i / 3].c, h = layers[i / 3].h, o = layers[i / 3].o,
+                kk = layers[i / 3].k, s = layers[i / 3].s, g = layers[i / 3].g;
+        int64_t oh = (h + kk / 2 * 2 - kk) / s + 1, xs[4] = {n, c, h, h},
+                ws[4] = {o, c / g, kk, kk}, ys[4] = {n, o, oh, oh};
         int64_t attr[7] = {s, s, kk / 2, kk / 2, 1, 1, g};
         call k;
         begin(&k, kernels[i % 3]);
@@ -248,7 +294,8 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
         add(&k, DYNC_F32, 4, i % 3 == 2 ? ys : ws, false);
         add(&k, DYNC_F32, 4, i % 3 == 0 ? ys : i % 3 == 1 ? xs : ws, false);
         for (int b = 0; b < 2; b++)
-            for (int e = 0; e < ROOM; e++) ((float *)k.data[b])[e] = (float)test_random_int(-1000, 1000) / 777;
+            for (int e = 0; e < ROOM; e++)
+                ((float *)k.data[b])[e] = (float)test_random_int(-1000, 1000) / 777;
         size_t bytes = (size_t)dync__operand_numel(&k.c.operand[2]) * sizeof(float);
         float *one = malloc(bytes);
         dync__pool_set_threads(1);
@@ -269,7 +316,8 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
 TEST(convolution_in_several_blocks_of_rows)
 {
     for (int i = 0; i < 3; i++) {
-        static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+        static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                      DYNC__K_conv2d_grad_weight};
         int64_t xs[4] = {1, 8, 60, 60}, ws[4] = {4, 8, 4, 4}, ys[4] = {1, 4, 57, 57};
         sizes s = {1, 8, 60, 60, 4, 4, 4, 57, 57, {1, 1, 0, 0, 1, 1, 1}};
         double *got[3];
@@ -287,7 +335,8 @@ TEST(convolution_in_several_blocks_of_rows)
             }
             dync__pool_set_threads(threads);
             REQUIRE(run(&k));
-            double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want);
+            double *first = dense(&k, 0), *second = dense(&k, 1),
+                   *want = calloc(ROOM, sizeof *want);
             got[threads / 2] = dense(&k, 2);
             if (i == 0) plain_conv(&s, first, second, want, 0);
             if (i == 1) plain_conv(&s, want, second, first, 1);
@@ -305,9 +354,12 @@ TEST(convolution_in_several_blocks_of_rows)
 
 static void check_pool(bool max, bool nan)
 {
-    int64_t planes[2] = {test_random_int(1, 3), test_random_int(1, test_random() % 2 ? 2 : 40)}, h = test_random_int(1, 9), w = test_random_int(1, 9);
-    int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), sy = test_random_int(1, 3), sx = test_random_int(1, 3);
-    int64_t py = test_random_int(0, (int)kh / 2), px = test_random_int(0, (int)kw / 2), dy = max ? test_random_int(1, 2) : 1, dx = max ? test_random_int(1, 2) : 1;
+    int64_t planes[2] = {test_random_int(1, 3), test_random_int(1, test_random() % 2 ? 2 : 40)},
+            h = test_random_int(1, 9), w = test_random_int(1, 9);
+    int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), sy = test_random_int(1, 3),
+            sx = test_random_int(1, 3);
+    int64_t py = test_random_int(0, (int)kh / 2), px = test_random_int(0, (int)kw / 2),
+            dy = max ? test_random_int(1, 2) : 1, dx = max ? test_random_int(1, 2) : 1;
     int64_t ry = h + 2 * py - dy * (kh - 1) - 1, rx = w + 2 * px - dx * (kw - 1) - 1;
     bool include = test_random() % 2;
     if (ry < 0 || rx < 0) return;
@@ -323,17 +375,22 @@ static void check_pool(bool max, bool nan)
     add(&f, DYNC_F32, 4, xs, test_random() % 2);
     add(&f, DYNC_F32, 4, ys, test_random() % 2);
     if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
-    for (int64_t i = 0; nan && i < planes[0] * planes[1] * h * w; i++)       /* windows of nothing but -inf: the first of the picture */
-        if (test_random() % 4) dync__store_f64(at(&f, 0, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w), DYNC_F32, -INFINITY);
+    for (int64_t i = 0; nan && i < planes[0] * planes[1] * h * w;
+         i++) /* windows of nothing but -inf: the first of the picture */
+        if (test_random() % 4)
+            dync__store_f64(
+                at(&f, 0, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w),
+                DYNC_F32, -INFINITY);
     if (nan) dync__store_f64(at(&f, 0, 0, 0, h / 2, w / 2), DYNC_F32, NAN);
     REQUIRE(run(&f));
-    begin(&bare, DYNC__K_max_pool2d);        /* without an index, by machine code */
+    begin(&bare, DYNC__K_max_pool2d); /* without an index, by machine code */
     memcpy(bare.c.attr, attr, sizeof attr);
     add(&bare, DYNC_F32, 4, xs, test_random() % 2);
     add(&bare, DYNC_F32, 4, ys, test_random() % 2);
     for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++) {
         int64_t a[4] = {i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w};
-        dync__store_f64(at(&bare, 0, a[0], a[1], a[2], a[3]), DYNC_F32, get(&f, 0, a[0], a[1], a[2], a[3]));
+        dync__store_f64(at(&bare, 0, a[0], a[1], a[2], a[3]), DYNC_F32,
+                        get(&f, 0, a[0], a[1], a[2], a[3]));
     }
     if (max) REQUIRE(run(&bare));
     begin(&b, max ? DYNC__K_max_pool2d_grad : DYNC__K_avg_pool2d_grad);
@@ -342,15 +399,18 @@ static void check_pool(bool max, bool nan)
     if (max) {
         add(&b, DYNC_I64, 4, ys, false);
         for (int64_t i = 0; i < planes[0] * planes[1] * oh * ow; i++)
-            ((int64_t *)b.data[1])[i] = (int64_t)get(&f, 2, i / (planes[1] * oh * ow), i / (oh * ow) % planes[1], i / ow % oh, i % ow);
+            ((int64_t *)b.data[1])[i] = (int64_t)get(
+                &f, 2, i / (planes[1] * oh * ow), i / (oh * ow) % planes[1], i / ow % oh, i % ow);
     }
     add(&b, DYNC_F32, 4, xs, test_random() % 2);
     REQUIRE(run(&b));
     int gx = b.c.n - 1;
     double *want = calloc((size_t)(planes[0] * planes[1] * h * w), sizeof *want);
     for (int64_t i = 0; i < planes[0] * planes[1] * oh * ow; i++) {
-        int64_t p = i / (planes[1] * oh * ow), q = i / (oh * ow) % planes[1], oy = i / ow % oh, ox = i % ow, place = -1, n = 0, covered = 0;
-        double best = -INFINITY, sum = 0, g = get(&b, 0, p, q, oy, ox), *plane = want + (p * planes[1] + q) * h * w;
+        int64_t p = i / (planes[1] * oh * ow), q = i / (oh * ow) % planes[1], oy = i / ow % oh,
+                ox = i % ow, place = -1, n = 0, covered = 0;
+        double best = -INFINITY, sum = 0, g = get(&b, 0, p, q, oy, ox),
+               *plane = want + (p * planes[1] + q) * h * w;
         for (int64_t ky = 0; ky < kh; ky++)
             for (int64_t kx = 0; kx < kw; kx++) {
                 int64_t iy = oy * sy - py + ky * dy, ix = ox * sx - px + kx * dx;
@@ -377,7 +437,8 @@ static void check_pool(bool max, bool nan)
         }
     }
     for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++)
-        EXPECT_NEAR(get(&b, gx, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w), want[i], 1e-5);
+        EXPECT_NEAR(get(&b, gx, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w),
+                    want[i], 1e-5);
     free(want);
     end(&f);
     end(&b);
@@ -418,7 +479,8 @@ TEST(max_pooling_of_infinities_and_nan)
 
 TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64,
+                                 DYNC_I8,  DYNC_U8,  DYNC_BOOL};
     for (int i = 0; i < 210; i++) {
         int64_t shape[3] = {test_random_int(1, 3), test_random_int(1, 60), test_random_int(1, 3)};
         int dtype = dtypes[i % 7];
@@ -431,7 +493,8 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, DYNC_I64, 3, shape, test_random() % 2);
-        for (int64_t j = 0; is_float && j < shape[1]; j += 7) dync__store_f64(at(&k, 0, 0, j, 0, 0), dtype, j % 2 ? NAN : -0.0);
+        for (int64_t j = 0; is_float && j < shape[1]; j += 7)
+            dync__store_f64(at(&k, 0, 0, j, 0, 0), dtype, j % 2 ? NAN : -0.0);
         REQUIRE(run(&k));
         for (int64_t a = 0; a < shape[0]; a++)
             for (int64_t c = 0; c < shape[2]; c++)
@@ -447,7 +510,8 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
                         now = t;
                     }
                     EXPECT(now != now || before <= now);
-                    if (before == now || (before != before && now != now)) EXPECT(get(&k, 2, a, j - 1, c, 0) < (double)from);
+                    if (before == now || (before != before && now != now))
+                        EXPECT(get(&k, 2, a, j - 1, c, 0) < (double)from);
                 }
         end(&k);
     }
@@ -455,12 +519,19 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 
 TEST(scattering)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I8, DYNC_I32, DYNC_I16};
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64,
+                                 DYNC_I8,  DYNC_I32, DYNC_I16};
     for (int i = 0; i < 420; i++) {
-        int kernel = i % 3 == 0 ? DYNC__K_scatter : i % 3 == 1 ? DYNC__K_scatter_add : DYNC__K_index_add, dtype = dtypes[i % 7];
-        int64_t base[2] = {test_random_int(1, 6), test_random_int(1, 6)}, dim = test_random_int(0, 1), places[2], source[2];
+        int kernel = i % 3 == 0   ? DYNC__K_scatter
+                     : i % 3 == 1 ? DYNC__K_scatter_add
+                                  : DYNC__K_index_add,
+            dtype = dtypes[i % 7];
+        int64_t base[2] = {test_random_int(1, 6), test_random_int(1, 6)},
+                dim = test_random_int(0, 1), places[2], source[2];
         for (int d = 0; d < 2; d++) {
-            places[d] = d == dim ? test_random_int(0, 8) : kernel == DYNC__K_index_add ? base[d] : test_random_int(1, (int)base[d]);
+            places[d] = d == dim                      ? test_random_int(0, 8)
+                        : kernel == DYNC__K_index_add ? base[d]
+                                                      : test_random_int(1, (int)base[d]);
             source[d] = places[d] + (kernel == DYNC__K_index_add ? 0 : test_random_int(0, 2));
         }
         call k;
@@ -468,14 +539,18 @@ TEST(scattering)
         k.c.attr[0] = dim;
         if (kernel == DYNC__K_index_add) k.c.fattr[0] = 2;
         add(&k, dtype, 2, base, test_random() % 2);
-        if (kernel == DYNC__K_index_add) add(&k, DYNC_I64, 1, &places[dim], false);
-        else add(&k, DYNC_I64, 2, places, false);
+        if (kernel == DYNC__K_index_add)
+            add(&k, DYNC_I64, 1, &places[dim], false);
+        else
+            add(&k, DYNC_I64, 2, places, false);
         add(&k, dtype, 2, source, test_random() % 2);
         add(&k, dtype, 2, base, test_random() % 2);
         int64_t count = kernel == DYNC__K_index_add ? places[dim] : places[0] * places[1];
-        for (int64_t e = 0; e < count; e++) ((int64_t *)k.data[1])[e] = test_random_int(0, (int)base[dim] - 1);
+        for (int64_t e = 0; e < count; e++)
+            ((int64_t *)k.data[1])[e] = test_random_int(0, (int)base[dim] - 1);
         double want[6][6];
-        for (int64_t e = 0; e < base[0] * base[1]; e++) want[e / base[1]][e % base[1]] = get(&k, 0, e / base[1], e % base[1], 0, 0);
+        for (int64_t e = 0; e < base[0] * base[1]; e++)
+            want[e / base[1]][e % base[1]] = get(&k, 0, e / base[1], e % base[1], 0, 0);
         for (int64_t e = 0; e < places[0] * places[1]; e++) {
             int64_t x[2] = {e / places[1], e % places[1]};
             double v = get(&k, 2, x[0], x[1], 0, 0);
@@ -486,7 +561,8 @@ TEST(scattering)
         }
         REQUIRE(run(&k));
         for (int64_t e = 0; e < base[0] * base[1]; e++)
-            EXPECT_NEAR(get(&k, 3, e / base[1], e % base[1], 0, 0), want[e / base[1]][e % base[1]], TOL_EXACT);
+            EXPECT_NEAR(get(&k, 3, e / base[1], e % base[1], 0, 0), want[e / base[1]][e % base[1]],
+                        TOL_EXACT);
         if (count > 0) {
             ((int64_t *)k.data[1])[count - 1] = base[dim];
             dync_on_error(NULL, NULL);
@@ -500,28 +576,40 @@ TEST(scattering)
 /* Enough places for threads: what is written, its order and a wrong index do not depend on them. */
 TEST(scattering_over_threads)
 {
-    static const int kernels[] = {DYNC__K_scatter, DYNC__K_scatter_add, DYNC__K_index_add}, dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I16, DYNC_BF16, DYNC_U8, DYNC_I32, DYNC_I64};
+    static const int kernels[] = {DYNC__K_scatter, DYNC__K_scatter_add, DYNC__K_index_add},
+                     dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I16, DYNC_BF16,
+                                 DYNC_U8,  DYNC_I32, DYNC_I64};
     enum { MOST = 64 };
     for (int i = 0; i < 21; i++) {
         int kernel = kernels[i % 3], dtype = dtypes[i % 7];
         bool slices = kernel == DYNC__K_index_add;
-        int64_t base[3] = {test_random_int(45, 60), test_random_int(45, 60), test_random_int(45, 60)}, dim = i / 3 % 3, places[3], x[3];
-        for (int d = 0; d < 3; d++) places[d] = d == dim ? test_random_int(60, MOST) : base[d] - (slices ? 0 : test_random_int(0, 3));
+        int64_t base[3] = {test_random_int(45, 60), test_random_int(45, 60),
+                           test_random_int(45, 60)},
+                dim = i / 3 % 3, places[3], x[3];
+        for (int d = 0; d < 3; d++)
+            places[d] = d == dim ? test_random_int(60, MOST)
+                                 : base[d] - (slices ? 0 : test_random_int(0, 3));
         call k;
         begin(&k, kernel);
         k.c.attr[0] = dim;
         if (slices) k.c.fattr[0] = i % 2 ? 1 : 3;
         add(&k, dtype, 3, base, i % 4 == 1);
-        if (slices) add(&k, DYNC_I64, 1, &places[dim], false);
-        else add(&k, DYNC_I64, 3, places, false);
+        if (slices)
+            add(&k, DYNC_I64, 1, &places[dim], false);
+        else
+            add(&k, DYNC_I64, 3, places, false);
         add(&k, dtype, 3, places, i % 4 == 2);
         add(&k, dtype, 3, base, i % 4 == 3);
-        int64_t *index = k.data[1], count = slices ? places[dim] : places[0] * places[1] * places[2], all = base[0] * base[1] * base[2];
+        int64_t *index = k.data[1],
+                count = slices ? places[dim] : places[0] * places[1] * places[2],
+                all = base[0] * base[1] * base[2];
         for (int64_t e = 0; e < count; e++) index[e] = test_random_int(0, (int)base[dim] - 1);
         double *want = malloc((size_t)all * sizeof *want);
-        for (int64_t e = 0; e < all; e++) want[e] = get(&k, 0, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2], 0);
+        for (int64_t e = 0; e < all; e++)
+            want[e] = get(&k, 0, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2], 0);
         for (int64_t e = 0; e < places[0] * places[1] * places[2]; e++) {
-            x[0] = e / (places[1] * places[2]), x[1] = e / places[2] % places[1], x[2] = e % places[2];
+            x[0] = e / (places[1] * places[2]), x[1] = e / places[2] % places[1],
+            x[2] = e % places[2];
             double v = get(&k, 2, x[0], x[1], x[2], 0);
             x[dim] = index[slices ? x[dim] : e];
             double *to = &want[(x[0] * base[1] + x[1]) * base[2] + x[2]];
@@ -532,7 +620,9 @@ TEST(scattering_over_threads)
             dync__pool_set_threads(threads);
             REQUIRE(run(&k));
             for (int64_t e = 0; e < all; e++)
-                REQUIRE(fabs(get(&k, 3, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2], 0) - want[e]) <= (dtype == DYNC_BF16 ? fabs(want[e]) / 128 : 0));
+                REQUIRE(fabs(get(&k, 3, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2],
+                                 0) -
+                             want[e]) <= (dtype == DYNC_BF16 ? fabs(want[e]) / 128 : 0));
             int64_t at = test_random_int(0, (int)count - 1), was = index[at];
             index[at] = i % 2 ? base[dim] : -1;
             dync_on_error(NULL, NULL);
@@ -550,7 +640,8 @@ TEST(adding_rows_of_an_embedding)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16};
     for (int i = 0; i < 48; i++) {
-        int64_t base[3] = {test_random_int(1, 3), 5, test_random_int(1, 40)}, n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
+        int64_t base[3] = {test_random_int(1, 3), 5, test_random_int(1, 40)},
+                n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
         call k;
         begin(&k, DYNC__K_index_add);
         k.c.attr[0] = 1;
@@ -574,9 +665,13 @@ TEST(adding_rows_of_an_embedding)
 
 TEST(nothing_to_do)
 {
-    static const struct { int kernel; int n; int64_t shape[3][2]; } calls[] = {
-        {DYNC__K_sort, 3, {{3, 0}, {3, 0}, {3, 0}}},
-        {DYNC__K_scatter, 4, {{0, 3}, {0, 3}, {0, 3}}}, {DYNC__K_scatter_add, 4, {{2, 3}, {0, 3}, {2, 3}}}};
+    static const struct {
+        int kernel;
+        int n;
+        int64_t shape[3][2];
+    } calls[] = {{DYNC__K_sort, 3, {{3, 0}, {3, 0}, {3, 0}}},
+                 {DYNC__K_scatter, 4, {{0, 3}, {0, 3}, {0, 3}}},
+                 {DYNC__K_scatter_add, 4, {{2, 3}, {0, 3}, {2, 3}}}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         call k;
         begin(&k, calls[i].kernel);
@@ -603,7 +698,8 @@ static void starve(call *k, const char *name)
         dync__mem_fail_at(0);
         dync__error_slot slot = dync__error_guard_end(&guard);
         if (status == DYNC_OK) break;
-        if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) || !EXPECT_STATUS(slot.status, DYNC_ERR_MEMORY)) printf("  %s\n", name);
+        if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) || !EXPECT_STATUS(slot.status, DYNC_ERR_MEMORY))
+            printf("  %s\n", name);
     }
     EXPECT_OK(k->c.row->run(&k->c, k->data, NULL));
     end(k);
@@ -611,8 +707,10 @@ static void starve(call *k, const char *name)
 
 TEST(memory_runs_out)
 {
-    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
-    int64_t xs[4] = {2, 6, 8, 9}, ws[4] = {8, 6, 3, 3}, ys[4] = {2, 8, 6, 7}, conv[7] = {1, 1, 0, 0, 1, 1, 1}, ps[4] = {2, 6, 4, 4};
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                  DYNC__K_conv2d_grad_weight};
+    int64_t xs[4] = {2, 6, 8, 9}, ws[4] = {8, 6, 3, 3}, ys[4] = {2, 8, 6, 7},
+            conv[7] = {1, 1, 0, 0, 1, 1, 1}, ps[4] = {2, 6, 4, 4};
     int64_t pool[9] = {2, 2, 2, 2, 0, 0, 1, 1, 0}, two[2] = {5, 7};
     call k;
     for (int i = 0; i < 3; i++) {
@@ -641,7 +739,8 @@ TEST(memory_runs_out)
     starve(&k, "sort");
     begin(&k, DYNC__K_scatter_add);
     for (int i = 0; i < 4; i++) add(&k, i == 1 ? DYNC_I64 : DYNC_F16, 2, two, true);
-    for (int64_t e = 0; e < 35; e++) dync__store_f64(at(&k, 1, e / 7, e % 7, 0, 0), DYNC_I64, (double)(e % 5));
+    for (int64_t e = 0; e < 35; e++)
+        dync__store_f64(at(&k, 1, e / 7, e % 7, 0, 0), DYNC_I64, (double)(e % 5));
     starve(&k, "scatter_add");
 }
 

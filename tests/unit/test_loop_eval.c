@@ -1,19 +1,41 @@
-/* loop/eval.c: the meaning of the primitives where C leaves a choice, reductions, sections, random numbers. */
+/* loop/eval.c: the meaning of the primitives where C leaves a choice, reductions, sections, random
+ * numbers. */
 #include "../../src/dync.in.h"
 #include "../../tools/ir/ir.h"
 #include "../test.h"
 #include "../tol.h"
 
-static dync__scalar f32(float x) { dync__scalar s = {0}; s.f = x; return s; }
-static dync__scalar f64(double x) { dync__scalar s = {0}; s.d = x; return s; }
-static dync__scalar i64(int64_t x) { dync__scalar s = {0}; s.i = x; return s; }
+static dync__scalar f32(float x)
+{
+    dync__scalar s = {0};
+    s.f = x;
+    return s;
+}
+static dync__scalar f64(double x)
+{
+    dync__scalar s = {0};
+    s.d = x;
+    return s;
+}
+static dync__scalar i64(int64_t x)
+{
+    dync__scalar s = {0};
+    s.i = x;
+    return s;
+}
 
 static int64_t int2(int prim, int type, int64_t a, int64_t b)
 {
     return dync__prim_eval(prim, type, type, i64(a), i64(b), i64(0), 0).i;
 }
-static float float2(int prim, float a, float b) { return dync__prim_eval(prim, DYNC_F32, DYNC_F32, f32(a), f32(b), f32(0), 0).f; }
-static int64_t cast(int type, double x) { return dync__prim_eval(DYNC__P_cast, type, DYNC_F64, f64(x), i64(0), i64(0), 0).i; }
+static float float2(int prim, float a, float b)
+{
+    return dync__prim_eval(prim, DYNC_F32, DYNC_F32, f32(a), f32(b), f32(0), 0).f;
+}
+static int64_t cast(int type, double x)
+{
+    return dync__prim_eval(DYNC__P_cast, type, DYNC_F64, f64(x), i64(0), i64(0), 0).i;
+}
 
 TEST(integers_wrap_and_divide_by_zero)
 {
@@ -60,10 +82,17 @@ TEST(casts_saturate)
     EXPECT_EQ_INT(cast(DYNC_I32, -1.9), -1);
     EXPECT_EQ_INT(cast(DYNC_BOOL, (double)NAN), 1);
     EXPECT_EQ_INT(cast(DYNC_BOOL, -0.0), 0);
-    EXPECT_EQ_INT(dync__prim_eval(DYNC__P_wrap, DYNC_I32, DYNC_I32, i64(200), i64(0), i64(0), DYNC_I8).i, -56);
-    EXPECT_EQ_INT(dync__prim_eval(DYNC__P_wrap, DYNC_I32, DYNC_I32, i64(-1), i64(0), i64(0), DYNC_U8).i, 255);
-    EXPECT_NEAR(dync__prim_eval(DYNC__P_wrap, DYNC_F32, DYNC_F32, f32(1.001f), f32(0), f32(0), DYNC_BF16).f, 1.0, TOL_EXACT);
-    EXPECT_EQ_INT(dync__prim_eval(DYNC__P_bitcast, DYNC_I32, DYNC_F32, f32(-0.0f), i64(0), i64(0), 0).i, INT32_MIN);
+    EXPECT_EQ_INT(
+        dync__prim_eval(DYNC__P_wrap, DYNC_I32, DYNC_I32, i64(200), i64(0), i64(0), DYNC_I8).i,
+        -56);
+    EXPECT_EQ_INT(
+        dync__prim_eval(DYNC__P_wrap, DYNC_I32, DYNC_I32, i64(-1), i64(0), i64(0), DYNC_U8).i, 255);
+    EXPECT_NEAR(
+        dync__prim_eval(DYNC__P_wrap, DYNC_F32, DYNC_F32, f32(1.001f), f32(0), f32(0), DYNC_BF16).f,
+        1.0, TOL_EXACT);
+    EXPECT_EQ_INT(
+        dync__prim_eval(DYNC__P_bitcast, DYNC_I32, DYNC_F32, f32(-0.0f), i64(0), i64(0), 0).i,
+        INT32_MIN);
 }
 
 TEST(rounding_is_half_to_even)
@@ -86,11 +115,13 @@ static dync__kernel *parse(dync__arena *arena, const char *text)
 TEST(rows_phases_and_kept_values)
 {
     dync__arena arena = {0};
-    dync__kernel *k = parse(&arena, "kernel f(in x f32[6] @0, out y f32[6] @1, out s f64[2] @2) outer o0<2 inner i0<3 {\n"
-                                    "  phase 0 {\n    v0 = load x[3*o0 + i0]\n    v1 = reduce.max v0\n  }\n"
-                                    "  phase 1 {\n    v2 = sub v0, v1\n    v3 = reduce.sum v2\n  }\n"
-                                    "  row 2 {\n    v4 = cast.f64 v3\n    store s[o0], v4\n  }\n"
-                                    "  phase 2 {\n    v5 = div v2, v3\n    store y[3*o0 + i0], v5\n  }\n}\n");
+    dync__kernel *k =
+        parse(&arena,
+              "kernel f(in x f32[6] @0, out y f32[6] @1, out s f64[2] @2) outer o0<2 inner i0<3 {\n"
+              "  phase 0 {\n    v0 = load x[3*o0 + i0]\n    v1 = reduce.max v0\n  }\n"
+              "  phase 1 {\n    v2 = sub v0, v1\n    v3 = reduce.sum v2\n  }\n"
+              "  row 2 {\n    v4 = cast.f64 v3\n    store s[o0], v4\n  }\n"
+              "  phase 2 {\n    v5 = div v2, v3\n    store y[3*o0 + i0], v5\n  }\n}\n");
     float x[6] = {1, 2, 3, 6, 4, 5}, y[6] = {0};
     double s[2] = {0};
     void *buffers[] = {x, y, s};
@@ -107,14 +138,17 @@ TEST(rows_phases_and_kept_values)
 TEST(reductions_of_one_row)
 {
     static const char *const kinds[] = {"sum", "prod", "max", "min", "argmax", "argmin"};
-    static const double want[2][6] = {{2.0, -12.0, 3.0, -2.0, 3, 1}, {0.0, 1.0, -INFINITY, INFINITY, 0, 0}};
+    static const double want[2][6] = {{2.0, -12.0, 3.0, -2.0, 3, 1},
+                                      {0.0, 1.0, -INFINITY, INFINITY, 0, 0}};
     for (int empty = 0; empty < 2; empty++) {
         for (int i = 0; i < 6; i++) {
             dync__arena arena = {0};
             dync__str text = {0};
-            dync__str_addf(&text, "kernel f(in x f32[4] @0, out y f32[1] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n"
-                                  "    v1 = reduce.%s v0\n  }\n  row 1 {\n    v2 = cast.f32 v1\n    store y[0], v2\n  }\n}\n",
-                           empty ? 0 : 4, kinds[i]);
+            dync__str_addf(
+                &text,
+                "kernel f(in x f32[4] @0, out y f32[1] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n"
+                "    v1 = reduce.%s v0\n  }\n  row 1 {\n    v2 = cast.f32 v1\n    store y[0], v2\n  }\n}\n",
+                empty ? 0 : 4, kinds[i]);
             dync__kernel *k = parse(&arena, dync__str_get(&text));
             float x[4] = {2, -2, 1, 3}, y[1] = {-7};
             void *buffers[] = {x, y};
@@ -130,8 +164,10 @@ TEST(reductions_of_one_row)
 TEST(argmax_takes_the_first_and_nan_wins)
 {
     dync__arena arena = {0};
-    dync__kernel *k = parse(&arena, "kernel f(in x f32[6] @0, out y i64[1] @1) inner i0<2, i1<3 {\n  phase 0 {\n"
-                                    "    v0 = load x[3*i0 + i1]\n    v1 = reduce.argmax v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
+    dync__kernel *k = parse(
+        &arena,
+        "kernel f(in x f32[6] @0, out y i64[1] @1) inner i0<2, i1<3 {\n  phase 0 {\n"
+        "    v0 = load x[3*i0 + i1]\n    v1 = reduce.argmax v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
     float x[6] = {1, 5, 2, 5, 5, 0};
     int64_t y[1] = {-1};
     void *buffers[] = {x, y};
@@ -149,8 +185,10 @@ TEST(a_long_sum_is_accurate)
     enum { N = 100000 };
     static float x[N];
     dync__arena arena = {0};
-    dync__kernel *k = parse(&arena, "kernel f(in x f32[100000] @0, out y f32[1] @1) inner i0<100000 {\n  phase 0 {\n    v0 = load x[i0]\n"
-                                    "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
+    dync__kernel *k = parse(
+        &arena,
+        "kernel f(in x f32[100000] @0, out y f32[1] @1) inner i0<100000 {\n  phase 0 {\n    v0 = load x[i0]\n"
+        "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
     float y[1];
     void *buffers[] = {x, y};
     for (int i = 0; i < N; i++) x[i] = 0.1f;
@@ -166,9 +204,11 @@ TEST(a_long_sum_is_accurate)
 TEST(gather_scatter_and_random)
 {
     dync__arena arena = {0};
-    dync__kernel *k = parse(&arena, "kernel f(in x f32[8] @0, in j i64[4] @1, out y f32[8] @2, out r f32[4] @3) inner i0<4 {\n"
-                                    "  phase 0 {\n    v0 = load j[i0]\n    v1 = loadx x[2*i0], v0\n    storex y[0], v1, v0\n"
-                                    "    v2 = index [i0 + 10]\n    v3 = random.f32.uniform v2\n    store r[i0], v3\n  }\n}\n");
+    dync__kernel *k = parse(
+        &arena,
+        "kernel f(in x f32[8] @0, in j i64[4] @1, out y f32[8] @2, out r f32[4] @3) inner i0<4 {\n"
+        "  phase 0 {\n    v0 = load j[i0]\n    v1 = loadx x[2*i0], v0\n    storex y[0], v1, v0\n"
+        "    v2 = index [i0 + 10]\n    v3 = random.f32.uniform v2\n    store r[i0], v3\n  }\n}\n");
     float x[8] = {0, 1, 2, 3, 4, 5, 6, 7}, y[8] = {0}, r[4];
     int64_t j[4] = {1, 0, 3, -6};
     void *buffers[] = {x, j, y, r};
@@ -181,7 +221,8 @@ TEST(gather_scatter_and_random)
     EXPECT_NEAR(y[0], 2.0, TOL_EXACT);
     EXPECT_NEAR(y[3], 7.0, TOL_EXACT);
     EXPECT_NEAR(y[1], 7.0, TOL_EXACT);
-    for (int i = 0; i < 4; i++) EXPECT_NEAR(r[i], dync__rng_uniform_f32(5, (uint64_t)(110 + i)), TOL_EXACT);
+    for (int i = 0; i < 4; i++)
+        EXPECT_NEAR(r[i], dync__rng_uniform_f32(5, (uint64_t)(110 + i)), TOL_EXACT);
     dync__arena_free(&arena);
 }
 

@@ -22,7 +22,8 @@ static void expect_pass(void (*pass)(dync__kernel *), const char *before, const 
     dync__arena_free(&arena);
 }
 
-#define HEAD "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n"
+#define HEAD \
+    "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n"
 #define TAIL "  }\n}\n"
 static void expect_simplified(const char *body, const char *after)
 {
@@ -35,13 +36,18 @@ static void expect_simplified(const char *body, const char *after)
 TEST(identities_that_are_exact)
 {
     const char *same = "    store y[i0], v0\n";
-    expect_simplified("    v1 = const.f32 1\n    v2 = mul v1, v0\n    v3 = div v2, v1\n    store y[i0], v3\n", same);
+    expect_simplified(
+        "    v1 = const.f32 1\n    v2 = mul v1, v0\n    v3 = div v2, v1\n    store y[i0], v3\n",
+        same);
     expect_simplified("    v1 = const.f32 0\n    v2 = sub v0, v1\n    store y[i0], v2\n", same);
     expect_simplified("    v1 = const.f32 -0\n    v2 = add v0, v1\n    store y[i0], v2\n", same);
     expect_simplified("    v1 = neg v0\n    v2 = neg v1\n    store y[i0], v2\n", same);
     expect_simplified("    v1 = cast.f64 v0\n    v2 = cast.f32 v1\n    store y[i0], v2\n", same);
-    expect_simplified("    v1 = bitcast.i32 v0\n    v2 = const.i32 0\n    v3 = xor v1, v2\n    v4 = bitcast.f32 v3\n    store y[i0], v4\n", same);
-    expect_simplified("    v1 = lt v0, v0\n    v2 = select v1, v0, v0\n    store y[i0], v2\n", same);
+    expect_simplified(
+        "    v1 = bitcast.i32 v0\n    v2 = const.i32 0\n    v3 = xor v1, v2\n    v4 = bitcast.f32 v3\n    store y[i0], v4\n",
+        same);
+    expect_simplified("    v1 = lt v0, v0\n    v2 = select v1, v0, v0\n    store y[i0], v2\n",
+                      same);
     expect_simplified("    v1 = min v0, v0\n    store y[i0], v1\n", same);
 }
 
@@ -61,63 +67,74 @@ TEST(cheaper_forms)
 {
     expect_simplified("    v1 = const.f32 4\n    v2 = div v0, v1\n    store y[i0], v2\n",
                       "    v1 = const.f32 0.25\n    v2 = mul v0, v1\n    store y[i0], v2\n");
-    expect_simplified("    v1 = neg v0\n    v2 = const.f32 2\n    v3 = add v2, v1\n    store y[i0], v3\n",
-                      "    v1 = const.f32 2\n    v2 = sub v1, v0\n    store y[i0], v2\n");
-    expect_simplified("    v1 = eq v0, v0\n    v2 = not v1\n    v3 = cast.f32 v2\n    store y[i0], v3\n",
-                      "    v1 = ne v0, v0\n    v2 = cast.f32 v1\n    store y[i0], v2\n");
+    expect_simplified(
+        "    v1 = neg v0\n    v2 = const.f32 2\n    v3 = add v2, v1\n    store y[i0], v3\n",
+        "    v1 = const.f32 2\n    v2 = sub v1, v0\n    store y[i0], v2\n");
+    expect_simplified(
+        "    v1 = eq v0, v0\n    v2 = not v1\n    v3 = cast.f32 v2\n    store y[i0], v3\n",
+        "    v1 = ne v0, v0\n    v2 = cast.f32 v1\n    store y[i0], v2\n");
     expect_simplified("    v1 = const.f32 -0\n    v2 = fma v0, v0, v1\n    store y[i0], v2\n",
                       "    v1 = mul v0, v0\n    store y[i0], v1\n");
 }
 
 TEST(constants_fold_and_dead_values_go)
 {
-    expect_simplified("    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = add v1, v2\n    v4 = sqrt v0\n    v5 = mul v0, v3\n"
-                      "    store y[i0], v5\n",
-                      "    v1 = const.f32 5\n    v2 = mul v0, v1\n    store y[i0], v2\n");
-    expect_simplified("    v1 = mul v0, v0\n    v2 = mul v0, v0\n    v3 = add v1, v2\n    store y[i0], v3\n",
-                      "    v1 = mul v0, v0\n    v2 = add v1, v1\n    store y[i0], v2\n");
+    expect_simplified(
+        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = add v1, v2\n    v4 = sqrt v0\n    v5 = mul v0, v3\n"
+        "    store y[i0], v5\n",
+        "    v1 = const.f32 5\n    v2 = mul v0, v1\n    store y[i0], v2\n");
+    expect_simplified(
+        "    v1 = mul v0, v0\n    v2 = mul v0, v0\n    v3 = add v1, v2\n    store y[i0], v3\n",
+        "    v1 = mul v0, v0\n    v2 = add v1, v1\n    store y[i0], v2\n");
 }
 
 TEST(fma_folds_only_where_one_rounding_and_two_agree)
 {
-    expect_simplified("    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = fma v1, v2, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n",
-                      "    v1 = const.f32 9\n    v2 = mul v0, v1\n    store y[i0], v2\n");
-    const char *inexact = "    v1 = const.f32 0.1\n    v2 = const.f32 -0.01\n    v3 = fma v1, v1, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n";
+    expect_simplified(
+        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = fma v1, v2, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n",
+        "    v1 = const.f32 9\n    v2 = mul v0, v1\n    store y[i0], v2\n");
+    const char *inexact =
+        "    v1 = const.f32 0.1\n    v2 = const.f32 -0.01\n    v3 = fma v1, v1, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n";
     expect_simplified(inexact, inexact);
 }
 
 TEST(values_of_two_phases_become_one_but_loads_are_repeated)
 {
-    expect_pass(dync__kernel_simplify,
-                "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
-                "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
-                "  phase 1 {\n    v3 = load x[i0]\n    v4 = sqrt v3\n    v5 = div v4, v2\n    v6 = mul v5, v3\n    store y[i0], v6\n  }\n}\n",
-                "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
-                "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
-                "  phase 1 {\n    v3 = div v1, v2\n    v4 = load x[i0]\n    v5 = mul v3, v4\n    store y[i0], v5\n  }\n}\n");
+    expect_pass(
+        dync__kernel_simplify,
+        "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
+        "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
+        "  phase 1 {\n    v3 = load x[i0]\n    v4 = sqrt v3\n    v5 = div v4, v2\n    v6 = mul v5, v3\n    store y[i0], v6\n  }\n}\n",
+        "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
+        "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
+        "  phase 1 {\n    v3 = div v1, v2\n    v4 = load x[i0]\n    v5 = mul v3, v4\n    store y[i0], v5\n  }\n}\n");
 }
 
 TEST(a_load_is_not_shared_across_a_store)
 {
-    const char *text = "kernel f(inout x f32[8] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = neg v0\n    store x[i0], v1\n"
-                       "    v2 = load x[i0]\n    store x[i0 + 4], v2\n  }\n}\n";
+    const char *text =
+        "kernel f(inout x f32[8] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = neg v0\n    store x[i0], v1\n"
+        "    v2 = load x[i0]\n    store x[i0 + 4], v2\n  }\n}\n";
     expect_pass(dync__kernel_simplify, text, text);
 }
 
 TEST(collapse_merges_what_all_accesses_allow)
 {
-    expect_pass(dync__kernel_collapse,
-                "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<1, o1<2 inner i0<3, i1<1, i2<4 {\n  phase 0 {\n"
-                "    v0 = load x[12*o1 + 4*i0 + i2]\n    store y[12*o1 + 4*i0 + i2], v0\n  }\n}\n",
-                "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<2 inner i0<12 {\n  phase 0 {\n"
-                "    v0 = load x[12*o0 + i0]\n    store y[12*o0 + i0], v0\n  }\n}\n");
-    const char *transposed = "kernel f(in x f32[12] @0, out y f32[12] @1) inner i0<3, i1<4 {\n  phase 0 {\n"
-                             "    v0 = load x[i0 + 3*i1]\n    store y[4*i0 + i1], v0\n  }\n}\n";
+    expect_pass(
+        dync__kernel_collapse,
+        "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<1, o1<2 inner i0<3, i1<1, i2<4 {\n  phase 0 {\n"
+        "    v0 = load x[12*o1 + 4*i0 + i2]\n    store y[12*o1 + 4*i0 + i2], v0\n  }\n}\n",
+        "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<2 inner i0<12 {\n  phase 0 {\n"
+        "    v0 = load x[12*o0 + i0]\n    store y[12*o0 + i0], v0\n  }\n}\n");
+    const char *transposed =
+        "kernel f(in x f32[12] @0, out y f32[12] @1) inner i0<3, i1<4 {\n  phase 0 {\n"
+        "    v0 = load x[i0 + 3*i1]\n    store y[4*i0 + i1], v0\n  }\n}\n";
     expect_pass(dync__kernel_collapse, transposed, transposed);
-    expect_pass(dync__kernel_collapse,
-                "kernel f(in x f32[1] @0, out y f32[1] @1) outer o0<1 inner i0<1 {\n  phase 0 {\n    v0 = load x[o0 + i0]\n"
-                "    store y[0], v0\n  }\n}\n",
-                "kernel f(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n");
+    expect_pass(
+        dync__kernel_collapse,
+        "kernel f(in x f32[1] @0, out y f32[1] @1) outer o0<1 inner i0<1 {\n  phase 0 {\n    v0 = load x[o0 + i0]\n"
+        "    store y[0], v0\n  }\n}\n",
+        "kernel f(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n");
 }
 
 /* ---- the builder ----------------------------------------------------------------------------- */
@@ -143,7 +160,7 @@ TEST(builder_shares_and_folds)
     int total = dync__lb_reduce(&b, DYNC__R_SUM, sum);
     EXPECT_EQ_INT(dync__lb_reduce(&b, DYNC__R_SUM, sum), total);
     b.section = 2;
-    EXPECT(dync__lb_f(&b, DYNC_F32, 2.0) != two);        /* a phase's constant is not row code's */
+    EXPECT(dync__lb_f(&b, DYNC_F32, 2.0) != two); /* a phase's constant is not row code's */
     EXPECT(dync__lb_op(&b, DYNC__P_neg, total, -1, -1) >= 0);
     EXPECT_OK(dync__kernel_check(k));
     EXPECT_EQ_INT(dync__lb_op(&b, DYNC__P_neg, -1, -1, -1), -1);
@@ -163,19 +180,25 @@ static int pick(const dync__kernel *k, int type, int section)
     int found = -1, seen = 0;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool usable = in->section == section ? in->prim != DYNC__P_reduce : !(in->section & 1) || in->prim == DYNC__P_reduce || (section & 1);
-        if (dync__inst_has_value(in) && in->type == type && usable && (int)(test_random() % (uint64_t)++seen) == 0) found = i;
+        bool usable = in->section == section
+                          ? in->prim != DYNC__P_reduce
+                          : !(in->section & 1) || in->prim == DYNC__P_reduce || (section & 1);
+        if (dync__inst_has_value(in) && in->type == type && usable &&
+            (int)(test_random() % (uint64_t)++seen) == 0)
+            found = i;
     }
     return found;
 }
 
 static void add_constant(dync__lb *b, int type)
 {
-    static const double special[] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 0.1, INFINITY, -INFINITY, NAN, 1e-40, 3e38};
+    static const double special[] = {0.0, -0.0,     1.0,       -1.0, 2.0,   0.5, 3.0,
+                                     0.1, INFINITY, -INFINITY, NAN,  1e-40, 3e38};
     static const int64_t whole[] = {0, 1, -1, 2, 31, 63, 7, INT32_MAX, INT32_MIN};
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
     if (type == DYNC_F32 || type == DYNC_F64)
-        in.imm.f = type == DYNC_F32 ? (double)(float)special[test_random_int(0, 12)] : special[test_random_int(0, 12)];
+        in.imm.f = type == DYNC_F32 ? (double)(float)special[test_random_int(0, 12)]
+                                    : special[test_random_int(0, 12)];
     else
         in.imm.i = type == DYNC_BOOL ? test_random_int(0, 1) : whole[test_random_int(0, 8)];
     dync__lb_share(b, &in, false);
@@ -184,7 +207,8 @@ static void add_constant(dync__lb *b, int type)
 /* One random pure instruction, pushed without folding. */
 static void add_random(dync__lb *b)
 {
-    int prim = test_random_int(0, DYNC__N_PRIMS - 1), type = types[test_random_int(0, 4)], to = type;
+    int prim = test_random_int(0, DYNC__N_PRIMS - 1), type = types[test_random_int(0, 4)],
+        to = type;
     if (!dync__prim_is_pure(prim) || prim == DYNC__P_wrap) return;
     if (prim == DYNC__P_cast) to = types[test_random_int(0, 4)];
     /* not the other way: it would show which NaN a NaN is */
@@ -192,9 +216,14 @@ static void add_random(dync__lb *b)
         if (type != DYNC_I32 && type != DYNC_I64) return;
         to = type == DYNC_I32 ? DYNC_F32 : DYNC_F64;
     }
-    char letter = type == DYNC_F32 ? 'f' : type == DYNC_F64 ? 'd' : type == DYNC_I32 ? 'i' : type == DYNC_I64 ? 'l' : 'b';
+    char letter = type == DYNC_F32   ? 'f'
+                  : type == DYNC_F64 ? 'd'
+                  : type == DYNC_I32 ? 'i'
+                  : type == DYNC_I64 ? 'l'
+                                     : 'b';
     if (!strchr(dync__prim_info(prim)->types, letter)) return;
-    dync__inst in = dync__inst_make(prim, dync__prim_info(prim)->result == 'B' ? DYNC_BOOL : to, -1, -1, -1);
+    dync__inst in =
+        dync__inst_make(prim, dync__prim_info(prim)->result == 'B' ? DYNC_BOOL : to, -1, -1, -1);
     for (int i = 0; i < dync__prim_info(prim)->n_args; i++) {
         in.arg[i] = pick(b->k, prim == DYNC__P_select && i == 0 ? DYNC_BOOL : type, b->section);
         if (in.arg[i] < 0) return;
@@ -220,10 +249,13 @@ static dync__kernel *random_kernel(dync__arena *arena, int *n_out)
         for (int i = 0; i < 3; i++) {
             int v = pick(k, types[test_random_int(0, 4)], section);
             if (v < 0 || k->inst.at[v].section != section) continue;
-            dync__lb_store(&b, dync__kernel_buf(k, bufs++, k->inst.at[v].type, DYNC__BUF_OUT, N, NULL), access, v);
+            dync__lb_store(&b,
+                           dync__kernel_buf(k, bufs++, k->inst.at[v].type, DYNC__BUF_OUT, N, NULL),
+                           access, v);
         }
         int v = section & 1 ? pick(k, types[test_random_int(0, 3)], section) : -1;
-        if (v >= 0 && k->inst.at[v].section == section) dync__lb_reduce(&b, test_random() % 2 ? DYNC__R_MAX : DYNC__R_ARGMIN, v);
+        if (v >= 0 && k->inst.at[v].section == section)
+            dync__lb_reduce(&b, test_random() % 2 ? DYNC__R_MAX : DYNC__R_ARGMIN, v);
     }
     *n_out = bufs;
     return k;
@@ -256,9 +288,14 @@ TEST(simplify_and_collapse_keep_every_bit)
             for (int e = 0; e < N && k->buf.at[i].mode == DYNC__BUF_IN; e++) {
                 char *p = data[0][i] + e * dync__dtype_info(k->buf.at[i].dtype)->bytes;
                 if (k->buf.at[i].dtype == DYNC_F32 || k->buf.at[i].dtype == DYNC_F64)
-                    dync__store_f64(p, k->buf.at[i].dtype, e == 3 ? -0.0 : e == 5 ? (double)NAN : test_random_real(-3, 3));
+                    dync__store_f64(p, k->buf.at[i].dtype,
+                                    e == 3   ? -0.0
+                                    : e == 5 ? (double)NAN
+                                             : test_random_real(-3, 3));
                 else
-                    dync__store_i64(p, k->buf.at[i].dtype, k->buf.at[i].dtype == DYNC_BOOL ? e & 1 : test_random_int(-5, 40));
+                    dync__store_i64(p, k->buf.at[i].dtype,
+                                    k->buf.at[i].dtype == DYNC_BOOL ? e & 1
+                                                                    : test_random_int(-5, 40));
             }
             memcpy(data[1][i], data[0][i], sizeof data[0][i]);
         }
@@ -272,7 +309,8 @@ TEST(simplify_and_collapse_keep_every_bit)
         for (int i = 0; i < k->buf.n; i++)
             for (int e = 0; e < N; e++) {
                 int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
-                EXPECT(same_value(k->buf.at[i].dtype, data[0][i] + e * bytes, data[1][i] + e * bytes));
+                EXPECT(
+                    same_value(k->buf.at[i].dtype, data[0][i] + e * bytes, data[1][i] + e * bytes));
             }
         dync__arena_free(&arena);
     }
@@ -282,7 +320,8 @@ TEST(simplify_survives_running_out_of_memory)
 {
     for (int nth = 1; nth < 60; nth++) {
         dync__arena arena = {0};
-        dync__kernel *k = dync__kernel_parse(&arena, HEAD "    v1 = const.f32 1\n    v2 = mul v1, v0\n    store y[i0], v2\n" TAIL);
+        dync__kernel *k = dync__kernel_parse(
+            &arena, HEAD "    v1 = const.f32 1\n    v2 = mul v1, v0\n    store y[i0], v2\n" TAIL);
         REQUIRE(k != NULL);
         dync__mem_fail_at(nth);
         dync__kernel_simplify(k);

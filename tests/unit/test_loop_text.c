@@ -68,7 +68,8 @@ TEST(print_of_parse_is_the_text)
     expect_round_trip(softmax_text);
     expect_round_trip(mixed_text);
     expect_round_trip("kernel empty() {\n}\n");
-    expect_round_trip("kernel rows(in b0 f64[5] @0, in b1 f64[5] @1) outer o0<5 {\n  row 0 {\n    v0 = load b0[o0]\n  }\n}\n");
+    expect_round_trip(
+        "kernel rows(in b0 f64[5] @0, in b1 f64[5] @1) outer o0<5 {\n  row 0 {\n    v0 = load b0[o0]\n  }\n}\n");
 }
 
 TEST(names_that_clash_or_are_no_names_become_numbers)
@@ -77,14 +78,18 @@ TEST(names_that_clash_or_are_no_names_become_numbers)
     int64_t extent[] = {4}, stride[] = {1};
     dync__str out = {0};
     dync__kernel *k = dync__kernel_new(&arena, "a b", 0, 1, extent);
-    int x = dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, 4, "L['x']"), y = dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_OUT, 4, "t");
+    int x = dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, 4, "L['x']"),
+        y = dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_OUT, 4, "t");
     dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_IN, 4, "t");
     EXPECT_EQ_INT(dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_OUT, 4, "again"), x);
     dync__lb b = {k, 1, NULL, false};
-    dync__lb_store(&b, y, dync__kernel_access(k, 0, stride), dync__lb_load(&b, x, dync__kernel_access(k, 0, stride)));
+    dync__lb_store(&b, y, dync__kernel_access(k, 0, stride),
+                   dync__lb_load(&b, x, dync__kernel_access(k, 0, stride)));
     dync__kernel_print(&out, k);
-    EXPECT_EQ_STR(dync__str_get(&out), "kernel kernel(inout b0 f32[4] @0, out t f32[4] @1, in b2 f32[4] @2) inner i0<4 {\n"
-                                       "  phase 0 {\n    v0 = load b0[i0]\n    store t[i0], v0\n  }\n}\n");
+    EXPECT_EQ_STR(
+        dync__str_get(&out),
+        "kernel kernel(inout b0 f32[4] @0, out t f32[4] @1, in b2 f32[4] @2) inner i0<4 {\n"
+        "  phase 0 {\n    v0 = load b0[i0]\n    store t[i0], v0\n  }\n}\n");
     expect_round_trip(dync__str_get(&out));
     dync__str_free(&out);
     dync__arena_free(&arena);
@@ -104,22 +109,28 @@ static void expect_parse_error(const char *text, const char *part)
 TEST(malformed_text_is_refused_with_its_line)
 {
     expect_parse_error("", "line 1");
-    expect_parse_error("kernel f(in x f32[4] @0) inner i0<4 {\n  phase 0 {\n    v0 = load y[i0]\n", "line 3: expected a buffer");
-    expect_parse_error("kernel f(in x f32[4] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i1]\n", "a loop of this kernel");
+    expect_parse_error("kernel f(in x f32[4] @0) inner i0<4 {\n  phase 0 {\n    v0 = load y[i0]\n",
+                       "line 3: expected a buffer");
+    expect_parse_error("kernel f(in x f32[4] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i1]\n",
+                       "a loop of this kernel");
     expect_parse_error("kernel f() inner i1<4 {\n}\n", "loops numbered in order");
     expect_parse_error("kernel f(in x f99[4] @0) {\n}\n", "a dtype");
     expect_parse_error("kernel f(in x f32[4] @0, in y f32[4] @0) {\n}\n", "each slot once");
-    expect_parse_error("kernel f() {\n  phase 0 {\n    v0 = neg v0\n  }\n}\n", "a value defined before");
+    expect_parse_error("kernel f() {\n  phase 0 {\n    v0 = neg v0\n  }\n}\n",
+                       "a value defined before");
     expect_parse_error("kernel f() {\n  phase 0 {\n    v0 = frob\n  }\n}\n", "a primitive");
     expect_parse_error("kernel f() {\n  phase 0 {\n  }\n  row 0 {\n  }\n}\n", "sections in order");
-    expect_parse_error("kernel f() {\n  row 0 {\n    v0 = const.i32 2147483648\n  }\n}\n", "fits its type");
-    expect_parse_error("kernel f() {\n  row 0 {\n    v0 = const.i64 99999999999999999999\n  }\n}\n", "64 bits");
+    expect_parse_error("kernel f() {\n  row 0 {\n    v0 = const.i32 2147483648\n  }\n}\n",
+                       "fits its type");
+    expect_parse_error("kernel f() {\n  row 0 {\n    v0 = const.i64 99999999999999999999\n  }\n}\n",
+                       "64 bits");
     expect_parse_error("kernel f() {\n  row 0 {\n    const.i64 1\n  }\n}\n", "v<number> =");
     expect_parse_error("kernel f() {\n}\nx", "nothing after");
     expect_parse_error("kernel f() {", "row, phase or }");
 }
 
-/* Every prefix, and every text with one character replaced, either parses or is refused; none crashes. */
+/* Every prefix, and every text with one character replaced, either parses or is refused; none
+ * crashes. */
 TEST(damaged_text_never_crashes)
 {
     const char *texts[] = {softmax_text, mixed_text};
@@ -179,7 +190,8 @@ static void expect_fault(const char *head, const char *body, const char *part)
 
 TEST(check_accepts_good_kernels)
 {
-    expect_fault("in x f32[8] @0, out y f32[8] @1) inner i0<8", "  phase 0 {\n v0 = load x[-i0 + 7]\n store y[i0], v0\n }\n", NULL);
+    expect_fault("in x f32[8] @0, out y f32[8] @1) inner i0<8",
+                 "  phase 0 {\n v0 = load x[-i0 + 7]\n store y[i0], v0\n }\n", NULL);
     expect_fault("in x f32[0] @0) inner i0<0", "  phase 0 {\n v0 = load x[i0 + 5]\n }\n", NULL);
     expect_fault("in x f32[?] @0) inner i0<9", "  phase 0 {\n v0 = load x[i0 + 500]\n }\n", NULL);
 }
@@ -189,23 +201,32 @@ TEST(check_finds_faults)
     const char *xy = "in x f32[8] @0, out y f32[8] @1) outer o0<2 inner i0<4";
     expect_fault(xy, " phase 0 {\n v0 = load x[4*o0 + i0 + 1]\n }\n", "leaves its buffer");
     expect_fault(xy, " phase 0 {\n v0 = load x[4*o0 - i0]\n }\n", "leaves its buffer");
-    expect_fault(xy, " phase 0 {\n v0 = load x[9223372036854775807*o0 + 4611686018427387904*i0]\n }\n", "overflows");
+    expect_fault(xy,
+                 " phase 0 {\n v0 = load x[9223372036854775807*o0 + 4611686018427387904*i0]\n }\n",
+                 "overflows");
     expect_fault(xy, " phase 0 {\n v0 = load y[i0]\n }\n", "no input");
     expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n store x[4*o0 + i0], v0\n }\n", "no output");
     expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n store y[i0], v0\n }\n", "one element");
     expect_fault(xy, " row 0 {\n v0 = load x[i0]\n }\n", "varies along an inner loop");
-    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n }\n row 1 {\n v1 = neg v0\n }\n", "row code uses a value of a phase");
-    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n v1 = reduce.sum v0\n v2 = add v0, v1\n }\n", "own phase");
+    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n }\n row 1 {\n v1 = neg v0\n }\n",
+                 "row code uses a value of a phase");
+    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n v1 = reduce.sum v0\n v2 = add v0, v1\n }\n",
+                 "own phase");
     expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = reduce.sum v0\n }\n", "stands in a phase");
-    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n v1 = reduce.any v0\n }\n", "any and all take BOOL");
-    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = const.f64 1\n v2 = add v0, v1\n }\n", "different types");
+    expect_fault(xy, " phase 0 {\n v0 = load x[i0]\n v1 = reduce.any v0\n }\n",
+                 "any and all take BOOL");
+    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = const.f64 1\n v2 = add v0, v1\n }\n",
+                 "different types");
     expect_fault(xy, " row 0 {\n v0 = const.i32 1\n v1 = sqrt v0\n }\n", "not allowed");
-    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = bitcast.i64 v0\n }\n", "bitcast goes between");
+    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = bitcast.i64 v0\n }\n",
+                 "bitcast goes between");
     expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = wrap.i8 v0\n }\n", "wrong storage dtype");
-    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = random.f32.uniform v0\n }\n", "expected an I64 number");
+    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = random.f32.uniform v0\n }\n",
+                 "expected an I64 number");
     expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = select v0, v0, v0\n }\n", "expected BOOL");
     expect_fault(xy, " row 0 {\n v0 = const.i32 1\n v1 = loadx x[0], v0\n }\n", "index is I64");
-    expect_fault(xy, " phase 0 {\n v0 = const.f64 1\n store y[4*o0 + i0], v0\n }\n", "not of the buffer's compute type");
+    expect_fault(xy, " phase 0 {\n v0 = const.f64 1\n store y[4*o0 + i0], v0\n }\n",
+                 "not of the buffer's compute type");
 }
 
 TEST_MAIN

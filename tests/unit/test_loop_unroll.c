@@ -1,4 +1,5 @@
-/* loop/unroll.c: kernels of short rows mean the same when they are written out, to the oracle and as code of each level. */
+/* loop/unroll.c: kernels of short rows mean the same when they are written out, to the oracle and
+ * as code of each level. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/interp.h"
 #include "../../tools/ir/ir.h"
@@ -6,7 +7,9 @@
 #include "codegen_random.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-typedef struct { char *data[MAX_BUFS]; } memory;
+typedef struct {
+    char *data[MAX_BUFS];
+} memory;
 
 static memory filled(const random_kernel *g, const memory *like, int wild)
 {
@@ -14,8 +17,10 @@ static memory filled(const random_kernel *g, const memory *like, int wild)
     for (int i = 0; i < g->k->buf.n; i++) {
         size_t bytes = (size_t)g->elements[i] * dync__dtype_info(g->k->buf.at[i].dtype)->bytes;
         m.data[i] = malloc(bytes + 1);
-        if (like) memcpy(m.data[i], like->data[i], bytes);
-        else fill(m.data[i], g->k->buf.at[i].dtype, g->elements[i], wild);
+        if (like)
+            memcpy(m.data[i], like->data[i], bytes);
+        else
+            fill(m.data[i], g->k->buf.at[i].dtype, g->elements[i], wild);
     }
     return m;
 }
@@ -26,8 +31,9 @@ static bool alike(const random_kernel *g, const memory *a, const memory *b, cons
         for (int64_t e = 0; e < g->elements[i]; e++)
             if (!same(a->data[i], b->data[i], g->k->buf.at[i].dtype, e)) {
                 int bytes = dync__dtype_info(g->k->buf.at[i].dtype)->bytes;
-                printf("  %s: buffer %d element %lld: got %.9g, expected %.9g\n", what, i, (long long)e,
-                       dync__load_f64(a->data[i] + e * bytes, g->k->buf.at[i].dtype), dync__load_f64(b->data[i] + e * bytes, g->k->buf.at[i].dtype));
+                printf("  %s: buffer %d element %lld: got %.9g, expected %.9g\n", what, i,
+                       (long long)e, dync__load_f64(a->data[i] + e * bytes, g->k->buf.at[i].dtype),
+                       dync__load_f64(b->data[i] + e * bytes, g->k->buf.at[i].dtype));
                 return false;
             }
     return true;
@@ -42,14 +48,20 @@ static void drop(const random_kernel *g, memory *m)
 static bool agrees(const random_kernel *g, const dync__kernel *before)
 {
     memory begin = filled(g, NULL, 1), want = filled(g, &begin, 0);
-    bool ok = EXPECT_OK(dync__kernel_check(g->k)) && EXPECT_OK(dync__kernel_eval(before, (void **)want.data, 7, 100));
+    bool ok = EXPECT_OK(dync__kernel_check(g->k)) &&
+              EXPECT_OK(dync__kernel_eval(before, (void **)want.data, 7, 100));
     /* -1: the oracle; 0: the interpreter */
     for (int isa = -1; isa <= dync__tile_isa() && ok; isa++) {
         memory got = filled(g, &begin, 0);
         /* all with fma, or none */
-        dync__code *code = isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);
-        ok = EXPECT_OK(isa < 0 ? dync__kernel_eval(g->k, (void **)got.data, 7, 100) : dync__code_run(code, (void **)got.data, 7, 100));
-        ok = ok && EXPECT(alike(g, &got, &want, isa < 0 ? "oracle" : isa ? "machine code" : "interpreter"));
+        dync__code *code =
+            isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);
+        ok = EXPECT_OK(isa < 0 ? dync__kernel_eval(g->k, (void **)got.data, 7, 100)
+                               : dync__code_run(code, (void **)got.data, 7, 100));
+        ok = ok && EXPECT(alike(g, &got, &want,
+                                isa < 0 ? "oracle"
+                                : isa   ? "machine code"
+                                        : "interpreter"));
         dync__code_free(code);
         drop(g, &got);
     }
@@ -90,21 +102,28 @@ TEST(every_reduction)
     for (int length = 1; length <= 16; length++)
         for (int t = 0; t < 5; t++)
             for (int kind = DYNC__R_SUM; kind <= DYNC__R_ARGMIN; kind++) {
-                if ((kind == DYNC__R_ANY || kind == DYNC__R_ALL) != (types[t] == DYNC_BOOL)) continue;
+                if ((kind == DYNC__R_ANY || kind == DYNC__R_ALL) != (types[t] == DYNC_BOOL))
+                    continue;
                 /* 9 to the 8th rounds: the order shows */
                 if (kind == DYNC__R_PROD && types[t] == DYNC_F32 && length > 7) continue;
                 random_kernel g = {.elements = {300 * length, 300}};
                 int64_t extent[2] = {300, length}, in[2] = {length, 1}, out[2] = {1, 0};
                 g.k = dync__kernel_new(&g.arena, "reduce", 1, 2, extent);
                 dync__lb b = {.k = g.k, .section = 1};
-                int x = dync__lb_load(&b, dync__kernel_buf(g.k, 0, types[t], DYNC__BUF_IN, -1, NULL), dync__kernel_access(g.k, 0, in));
+                int x = dync__lb_load(&b,
+                                      dync__kernel_buf(g.k, 0, types[t], DYNC__BUF_IN, -1, NULL),
+                                      dync__kernel_access(g.k, 0, in));
                 x = dync__lb_reduce(&b, kind, x);
                 b.section = 2;
-                dync__lb_store(&b, dync__kernel_buf(g.k, 1, dync__reduce_type(kind, types[t]), DYNC__BUF_OUT, -1, NULL), dync__kernel_access(g.k, 0, out), x);
+                dync__lb_store(&b,
+                               dync__kernel_buf(g.k, 1, dync__reduce_type(kind, types[t]),
+                                                DYNC__BUF_OUT, -1, NULL),
+                               dync__kernel_access(g.k, 0, out), x);
                 dync__kernel before = *g.k;
                 dync__kernel_unroll(g.k);
                 EXPECT_EQ_INT(g.k->n_outer, length > 1 && length < 16 ? 0 : 1);
-                if (!g.k->n_outer && !EXPECT(agrees(&g, &before))) printf("  rows of %d, type %d, kind %d\n", length, types[t], kind);
+                if (!g.k->n_outer && !EXPECT(agrees(&g, &before)))
+                    printf("  rows of %d, type %d, kind %d\n", length, types[t], kind);
                 dync__arena_free(&g.arena);
             }
 }

@@ -1,12 +1,15 @@
-/* tests/unit/test_opinfo_sample.c: some of PyTorch's OpInfo samples of every operator (tests/oracle/opinfo.py; all of them: make opinfo):
- * results, gradients and second gradients, eager and compiled. */
+/* tests/unit/test_opinfo_sample.c: some of PyTorch's OpInfo samples of every operator
+ * (tests/oracle/opinfo.py; all of them: make opinfo): results, gradients and second gradients,
+ * eager and compiled. */
 #include "edge_lines.h"
 #include "../ops/opinfo.c"
 
 static void check_samples(const char *backend, int first, int every)
 {
-    for (int i = first; i < DYNC__COUNT_OF(opinfo_samples); i += every)
-        DYNC_SCOPE { check_edge(opinfo_samples[i], backend, true); }
+    for (int i = first; i < DYNC__COUNT_OF(opinfo_samples); i += every) DYNC_SCOPE
+        {
+            check_edge(opinfo_samples[i], backend, true);
+        }
 }
 
 TEST(eager) { check_samples(NULL, 0, 1); }

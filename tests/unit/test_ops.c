@@ -1,13 +1,16 @@
-/* tests/unit/test_ops.c: every operator against what PyTorch gave: values, dtypes, shapes, strides, refusals; type promotion.
+/* tests/unit/test_ops.c: every operator against what PyTorch gave: values, dtypes, shapes, strides,
+ * refusals; type promotion.
  *
- * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row of the table without a sample
- * fails here. Each sample runs twice: the second time its plan comes out of the cache. */
+ * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row of
+ * the table without a sample fails here. Each sample runs twice: the second time its plan comes out
+ * of the cache. */
 #include "sample_lines.h"
 #include "../ops/samples.c"
 
 /* ---- running one sample ---------------------------------------------------------------------- */
 
-/* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the status counts. */
+/* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the
+ * status counts. */
 static int run_sample(const char *line, int fail_at, dync_status *got)
 {
     parser p = {.at = line};
@@ -37,11 +40,15 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
     dync__error_slot error = dync__error_guard_end(&guard);
     *got = status;
     if (fail_at) {
-        if (status != DYNC_OK && (status != DYNC_ERR_MEMORY || error.status != DYNC_ERR_MEMORY)) complain(line, fail_at, error.message, status, DYNC_ERR_MEMORY);
+        if (status != DYNC_OK && (status != DYNC_ERR_MEMORY || error.status != DYNC_ERR_MEMORY))
+            complain(line, fail_at, error.message, status, DYNC_ERR_MEMORY);
     } else if (*p.at == '!') {
-        if (status == DYNC_OK) complain(line, 0, "accepted what PyTorch refuses", 0, 1);
-        else if (status == DYNC_ERR_INTERNAL) complain(line, 0, error.message, status, 0);
-        else if (error.status == DYNC_OK) complain(line, 0, "refused without an error", status, 0);
+        if (status == DYNC_OK)
+            complain(line, 0, "accepted what PyTorch refuses", 0, 1);
+        else if (status == DYNC_ERR_INTERNAL)
+            complain(line, 0, error.message, status, 0);
+        else if (error.status == DYNC_OK)
+            complain(line, 0, "refused without an error", status, 0);
     } else if (status != DYNC_OK) {
         complain(line, 0, error.message, status, 0);
     } else {
@@ -70,7 +77,8 @@ TEST(samples_agree_with_pytorch)
     /* needs a function of the user's: tests/aot/test_rows_a2.c */
     sampled[DYNC__OP_custom_gradient] = true;
     for (int op = 0; op < DYNC__N_OPS; op++)
-        if (!sampled[op] && !(dync__op_info(op)->flags & DYNC__OP_OPAQUE)) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
+        if (!sampled[op] && !(dync__op_info(op)->flags & DYNC__OP_OPAQUE))
+            test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
 }
 
 /* Each allocation of each operator fails once: the call says so, and nothing is left behind. */
@@ -89,7 +97,8 @@ TEST(memory_may_run_out_anywhere)
             if (s) dync__eager_forget(s);
             int64_t live = dync__live_tensors();
             run_sample(ops_samples[i], nth, &status);
-            if (!EXPECT_EQ_INT(dync__live_tensors(), live)) test__fail(__FILE__, __LINE__, ops_samples[i]);
+            if (!EXPECT_EQ_INT(dync__live_tensors(), live))
+                test__fail(__FILE__, __LINE__, ops_samples[i]);
             good = status == DYNC_OK ? good + 1 : 0;
         }
     }
@@ -123,7 +132,8 @@ static int dtype_named(int i)
 static int promoted(dync__arg a, dync__arg b)
 {
     dync__arg args[2] = {a, b};
-    dync__opcall call = {.row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
+    dync__opcall call = {
+        .row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
     return dync__op_common_dtype(&call);
 }
 
@@ -131,17 +141,22 @@ TEST(promotion_agrees_with_pytorch)
 {
     for (int a = 0; a < 10; a++) {
         for (int whole_a = 0; whole_a < 2; whole_a++) {
-            dync__tensor x = {.dtype = (uint8_t)dtype_named(a), .lay = {.ndim = 1 - whole_a, .shape = {2}, .stride = {1}}};
+            dync__tensor x = {.dtype = (uint8_t)dtype_named(a),
+                              .lay = {.ndim = 1 - whole_a, .shape = {2}, .stride = {1}}};
             dync__arg numbers[3] = {dync__arg_b(true), dync__arg_i(1), dync__arg_f(1.5)};
             for (int b = 0; b < 10; b++) {
                 for (int whole_b = 0; whole_b < 2; whole_b++) {
-                    dync__tensor y = {.dtype = (uint8_t)dtype_named(b), .lay = {.ndim = 1 - whole_b, .shape = {2}, .stride = {1}}};
-                    EXPECT_EQ_INT(promoted(dync__arg_t(&x), dync__arg_t(&y)), dtype_named(promotion_tensors[whole_a][whole_b][a][b]));
+                    dync__tensor y = {.dtype = (uint8_t)dtype_named(b),
+                                      .lay = {.ndim = 1 - whole_b, .shape = {2}, .stride = {1}}};
+                    EXPECT_EQ_INT(promoted(dync__arg_t(&x), dync__arg_t(&y)),
+                                  dtype_named(promotion_tensors[whole_a][whole_b][a][b]));
                 }
             }
             for (int k = 0; k < 3; k++) {
-                EXPECT_EQ_INT(promoted(dync__arg_t(&x), numbers[k]), dtype_named(promotion_numbers[whole_a][a][k]));
-                EXPECT_EQ_INT(promoted(numbers[k], dync__arg_t(&x)), dtype_named(promotion_numbers[whole_a][a][k]));
+                EXPECT_EQ_INT(promoted(dync__arg_t(&x), numbers[k]),
+                              dtype_named(promotion_numbers[whole_a][a][k]));
+                EXPECT_EQ_INT(promoted(numbers[k], dync__arg_t(&x)),
+                              dtype_named(promotion_numbers[whole_a][a][k]));
             }
         }
     }
@@ -209,7 +224,10 @@ TEST(numbers_do_not_make_plans)
     dync_tensor *x = dync_ones(dync_shape(4));
     (void)dync_mul(x, 0.5);
     int64_t before = dync__mem_read_stats().mallocs;
-    for (int i = 0; i < 50; i++) DYNC_SCOPE { EXPECT_NEAR(dync_item(dync_select(dync_mul(x, (double)i), 0, 1)), i, TOL_EXACT); }
+    for (int i = 0; i < 50; i++) DYNC_SCOPE
+        {
+            EXPECT_NEAR(dync_item(dync_select(dync_mul(x, (double)i), 0, 1)), i, TOL_EXACT);
+        }
     EXPECT(dync__mem_read_stats().mallocs - before < 50);
 }
 TEST_MAIN

@@ -58,7 +58,8 @@ static dync__program *make(void)
 
 static void run(dync__program *p, float *out)
 {
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         float x[6] = {1, 2, 3, -1, 0.5f, 2}, y[8] = {1, 2, 3, 4, 5, 6, 7, 8};
         dync_value args[1] = {
             dync_tuple(dync_from(y, dync_shape(2, 4)), dync_from(x, dync_shape(2, 3)))};
@@ -174,8 +175,8 @@ TEST(forged)
         size_t n = file.n - (size_t)(round % 3 == 0 ? test_random_int(0, 300) : 0);
         memcpy(copy, file.at, n);
         for (int k = test_random_int(1, 3); k > 0; k--)
-            copy[test_random_int(0, (int)n - 9)] =
-                round % 2 ? (char)test_random_int('0', '9') : (char)test_random_int(0, 255);
+            copy[test_random_int(0, (int)n - 9)] = round % 2 ? (char)test_random_int('0', '9')
+                                                             : (char)test_random_int(0, 255);
         uint64_t sum = dync__hash_bytes(copy, n - 8, 0x64796e63u);
         for (int i = 0; i < 8; i++) copy[n - 8 + (size_t)i] = (char)(sum >> 8 * i & 255);
         dync_clear_error();

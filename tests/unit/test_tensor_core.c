@@ -4,7 +4,12 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-static void silent(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+static void silent(dync_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
 
 static dync__tensor *make(int64_t n)
 {
@@ -32,10 +37,11 @@ TEST(handles_open_and_go_stale)
     EXPECT(dync__peek(h) == NULL && dync_error() == DYNC_OK);
     EXPECT(dync__open(h) == NULL);
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
-    EXPECT_EQ_STR(dync_error_message(), "mul: tensor used after its scope ended: made by add at file.c:12");
+    EXPECT_EQ_STR(dync_error_message(),
+                  "mul: tensor used after its scope ended: made by add at file.c:12");
     dync__tls.op = NULL;
     dync__tensor *again = make(3);
-    EXPECT_EQ_PTR(again, t);                       /* the same slot, another generation */
+    EXPECT_EQ_PTR(again, t); /* the same slot, another generation */
     EXPECT(dync__handle(again) != h && !dync__peek(h));
     dync__unref(again);
 }
@@ -51,7 +57,8 @@ TEST(null_and_forged_handles)
     dync__fail(DYNC_ERR_SHAPE, "before");
     EXPECT(!dync__open(NULL));
     EXPECT_EQ_STR(dync_error_message(), "before");
-    for (int i = 0; i < 1000; i++) EXPECT(!dync__peek((dync_tensor *)(uintptr_t)(test_random() | 1u << 31)));
+    for (int i = 0; i < 1000; i++)
+        EXPECT(!dync__peek((dync_tensor *)(uintptr_t)(test_random() | 1u << 31)));
 }
 
 TEST(many_tensors_and_reuse)
@@ -107,15 +114,18 @@ TEST(storages)
     dync_on_error(silent, NULL);
     float own[4] = {1, 2, 3, 4};
     dync__layout lay = {1, {2}, {2}, 1};
-    dync__tensor *t = dync__tensor_new(dync__storage_borrow(DYNC_CPU, own, sizeof own), DYNC_F32, &lay);
+    dync__tensor *t =
+        dync__tensor_new(dync__storage_borrow(DYNC_CPU, own, sizeof own), DYNC_F32, &lay);
     EXPECT_EQ_PTR(dync__tensor_data(t), own + 1);
     dync__tensor *copy = dync__contiguous_copy(t);
-    EXPECT(((float *)dync__tensor_data(copy))[0] == 2 && ((float *)dync__tensor_data(copy))[1] == 4);
+    EXPECT(((float *)dync__tensor_data(copy))[0] == 2 &&
+           ((float *)dync__tensor_data(copy))[1] == 4);
     dync__unref(copy);
     dync__unref(t);
     EXPECT(own[3] == 4);
     dync__tensor *fake = dync__tensor_fake(DYNC_F64, DYNC_CPU, &lay);
-    EXPECT((fake->flags & DYNC__T_FAKE) && !dync__tensor_data(fake) && fake->storage->size_bytes == 32);
+    EXPECT((fake->flags & DYNC__T_FAKE) && !dync__tensor_data(fake) &&
+           fake->storage->size_bytes == 32);
     EXPECT(!dync__contiguous_copy(fake));
     EXPECT_STATUS(dync_error(), DYNC_ERR_DATA_PTR);
     dync__unref(fake);
@@ -135,7 +145,8 @@ TEST(copies_of_strided_tensors)
     dync__tensor *t = dync__tensor_empty(DYNC_I32, DYNC_CPU, &lay);
     for (int i = 0; i < 24; i++) ((int32_t *)dync__tensor_data(t))[i] = i;
     dync__layout turned = {3, {4, 3, 2}, {1, 4, 12}, 0};
-    dync__tensor *view = dync__tensor_alias(t, DYNC_I32, &turned), *copy = dync__contiguous_copy(view);
+    dync__tensor *view = dync__tensor_alias(t, DYNC_I32, &turned),
+                 *copy = dync__contiguous_copy(view);
     const int32_t *p = dync__tensor_data(copy);
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 3; j++)
@@ -156,7 +167,7 @@ TEST(scopes_release)
     EXPECT(dync__peek(inner));
     dync_scope_end(&s);
     EXPECT(!s.open && !dync__peek(inner) && dync__peek(outer) && dync__scope_depth() == 0);
-    dync_scope_end(&s);                                   /* again: nothing */
+    dync_scope_end(&s); /* again: nothing */
     dync_scope_end(NULL);
     DYNC_SCOPE { inner = give(5); }
     EXPECT(!dync__peek(inner));
@@ -169,7 +180,7 @@ TEST(open_scopes_end_with_the_one_around)
     dync_scope_end(&a);
     EXPECT(!dync__peek(t) && dync__scope_depth() == 0);
     dync_tensor *u = give(2);
-    dync_scope_end(&b);                                   /* gone already: must not touch u */
+    dync_scope_end(&b); /* gone already: must not touch u */
     EXPECT(dync__peek(u));
 }
 
@@ -182,13 +193,13 @@ TEST(escape_hands_over_once)
     dync_scope_end(&b);
     EXPECT(!dync__peek(x) && dync__peek(y) && !dync__peek(z));
     dync_scope c = dync_scope_begin();
-    EXPECT_EQ_PTR(dync_escape(y), y);                     /* not of this scope: stays where it is */
+    EXPECT_EQ_PTR(dync_escape(y), y); /* not of this scope: stays where it is */
     dync_scope_end(&c);
     EXPECT(dync__peek(y));
     dync_escape(y);
     dync_scope_end(&a);
     EXPECT(dync__peek(y));
-    EXPECT_EQ_PTR(dync_escape(y), y);                     /* at the root: nothing above */
+    EXPECT_EQ_PTR(dync_escape(y), y); /* at the root: nothing above */
 }
 
 static int order[8], n_order;
@@ -226,7 +237,8 @@ TEST(retain_and_release)
 {
     dync_on_error(silent, NULL);
     dync_tensor *t = NULL;
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         t = dync_retain(give(3));
         EXPECT_EQ_PTR(dync_retain(t), t);
     }
@@ -267,7 +279,7 @@ TEST(keep_moves_the_result_only)
     dync_scope outer = dync_scope_begin();
     s = dync_scope_begin();
     v = list;
-    dync__scope_end_keep(&s, &v);                         /* owned further out */
+    dync__scope_end_keep(&s, &v); /* owned further out */
     dync_scope_end(&outer);
     EXPECT(dync_len(list) == 3 && dync__peek(p));
     v = DYNC_NONE;
@@ -285,7 +297,8 @@ TEST(lists_hold_their_items)
     dync_value list = DYNC_NONE;
     dync_scope outer = dync_scope_begin();
     list = dync__list_new(2);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         t = give(4);
         dync__list_set(list, 0, dync_v_tensor(t));
     }
@@ -310,13 +323,20 @@ TEST(lists_hold_their_items)
 TEST(numbers_out_of_values)
 {
     dync_on_error(silent, NULL);
-    EXPECT(dync_as_int(DYNC_V(7)) == 7 && dync_as_int(DYNC_TRUE) == 1 && dync_as_float(DYNC_V(2.5)) == 2.5);
-    EXPECT(dync_as_float(DYNC_V(3)) == 3.0 && dync_as_bool(DYNC_V(true)) && !dync_as_bool(DYNC_FALSE) && dync_as_bool(DYNC_V(2)));
+    EXPECT(dync_as_int(DYNC_V(7)) == 7 && dync_as_int(DYNC_TRUE) == 1 &&
+           dync_as_float(DYNC_V(2.5)) == 2.5);
+    EXPECT(dync_as_float(DYNC_V(3)) == 3.0 && dync_as_bool(DYNC_V(true)) &&
+           !dync_as_bool(DYNC_FALSE) && dync_as_bool(DYNC_V(2)));
     EXPECT_EQ_STR(dync_as_str(DYNC_V("abc")), "abc");
-    EXPECT(dync_as_int(DYNC_V(-2.9)) == -2 && dync_as_int(DYNC_V(1e30)) == INT64_MAX && dync_as_bool(DYNC_V(0.5)) && !dync_as_bool(DYNC_V(0.0)));
+    EXPECT(dync_as_int(DYNC_V(-2.9)) == -2 && dync_as_int(DYNC_V(1e30)) == INT64_MAX &&
+           dync_as_bool(DYNC_V(0.5)) && !dync_as_bool(DYNC_V(0.0)));
     EXPECT(dync_error() == DYNC_OK);
-    static const struct { const char *message; int what; } wrong[] = {{"expected an int, got a string", 0}, {"expected a float, got a string", 1},
-        {"expected a bool, got a list", 2}, {"expected a string, got an int", 3}, {"expected a tensor, got an int", 4}, {"expected a tensor, got none", 5}};
+    static const struct {
+        const char *message;
+        int what;
+    } wrong[] = {{"expected an int, got a string", 0}, {"expected a float, got a string", 1},
+                 {"expected a bool, got a list", 2},   {"expected a string, got an int", 3},
+                 {"expected a tensor, got an int", 4}, {"expected a tensor, got none", 5}};
     for (int i = 0; i < DYNC__COUNT_OF(wrong); i++) {
         dync_clear_error();
         switch (wrong[i].what) {
@@ -332,7 +352,11 @@ TEST(numbers_out_of_values)
     }
 }
 
-static dync_value three(dync_value v) { (void)v; return dync_v_int(3); }
+static dync_value three(dync_value v)
+{
+    (void)v;
+    return dync_v_int(3);
+}
 
 TEST(symbols_specialise_through_the_hook)
 {
@@ -343,24 +367,32 @@ TEST(symbols_specialise_through_the_hook)
 }
 
 static int observed[8], n_observed;
-static void observe(const dync__tensor *t, int what, int dim) { (void)t; observed[n_observed++] = what * 10 + dim; }
+static void observe(const dync__tensor *t, int what, int dim)
+{
+    (void)t;
+    observed[n_observed++] = what * 10 + dim;
+}
 
 TEST(metadata)
 {
     dync_on_error(silent, NULL);
     dync__layout lay;
     dync__layout_contiguous(&lay, 2, (int64_t[]){3, 4});
-    dync_tensor *t = dync__give(dync__tensor_empty(DYNC_I16, DYNC_CPU, &lay)), *fake = dync__give(dync__tensor_fake(DYNC_F64, DYNC_CPU, &lay));
-    EXPECT(dync_ndim(t) == 2 && dync_size(t, 0) == 3 && dync_size(t, -1) == 4 && dync_stride(t, 0) == 4 && dync_numel(t) == 12 && dync_type(t) == DYNC_I16);
+    dync_tensor *t = dync__give(dync__tensor_empty(DYNC_I16, DYNC_CPU, &lay)),
+                *fake = dync__give(dync__tensor_fake(DYNC_F64, DYNC_CPU, &lay));
+    EXPECT(dync_ndim(t) == 2 && dync_size(t, 0) == 3 && dync_size(t, -1) == 4 &&
+           dync_stride(t, 0) == 4 && dync_numel(t) == 12 && dync_type(t) == DYNC_I16);
     EXPECT_EQ_INT(dync_size(t, 2), -1);
     EXPECT_STATUS(dync_error(), DYNC_ERR_INDEX);
     dync_clear_error();
     EXPECT(dync_ndim(NULL) == -1 && dync_error() == DYNC_ERR_VALUE);
-    EXPECT(dync_numel(NULL) == -1 && dync_stride(NULL, 0) == -1 && dync_type(NULL) == DYNC_F32 && !dync_requires_grad(NULL) && !dync_requires_grad(t));
+    EXPECT(dync_numel(NULL) == -1 && dync_stride(NULL, 0) == -1 && dync_type(NULL) == DYNC_F32 &&
+           !dync_requires_grad(NULL) && !dync_requires_grad(t));
     dync__observe_hook = observe;
     EXPECT(dync_size(t, 1) == 4 && n_observed == 0);
     EXPECT(dync_size(fake, -1) == 4 && dync_ndim(fake) == 2);
-    EXPECT(n_observed == 2 && observed[0] == DYNC__OBSERVE_SIZE * 10 + 1 && observed[1] == DYNC__OBSERVE_NDIM * 10);
+    EXPECT(n_observed == 2 && observed[0] == DYNC__OBSERVE_SIZE * 10 + 1 &&
+           observed[1] == DYNC__OBSERVE_NDIM * 10);
     dync__observe_hook = NULL;
 }
 
@@ -380,7 +412,7 @@ TEST(init_once_and_first)
     give(3);
     EXPECT_STATUS(dync_init((dync_init_options){0}), DYNC_ERR_VALUE);
     dync_shutdown();
-    EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);          /* still readable */
+    EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE); /* still readable */
     dync_clear_error();
     EXPECT_STATUS(dync_init((dync_init_options){.threads = -1}), DYNC_ERR_VALUE);
     dync_clear_error();
@@ -415,19 +447,22 @@ TEST(a_buffer_instead_of_malloc)
 {
     static _Alignas(16) char memory[1 << 20];
     dync_on_error(silent, NULL);
-    EXPECT_STATUS(dync_init((dync_init_options){.memory = memory, .memory_size = 100}), DYNC_ERR_VALUE);
+    EXPECT_STATUS(dync_init((dync_init_options){.memory = memory, .memory_size = 100}),
+                  DYNC_ERR_VALUE);
     dync_clear_error();
     REQUIRE_OK(dync_init((dync_init_options){.memory = memory, .memory_size = sizeof memory}));
     for (int i = 0; i < 1000; i++) {
-        DYNC_SCOPE {
+        DYNC_SCOPE
+        {
             dync_tensor *t = give(1000);
             char *p = t ? dync__tensor_data(dync__open(t)) : NULL;
             REQUIRE(p && p >= memory && p + 4000 <= memory + sizeof memory);
         }
     }
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         int n = 0;
-        while (give(10000)) n++;                          /* until it is full */
+        while (give(10000)) n++; /* until it is full */
         EXPECT(n > 10 && n < 27 && dync_error() == DYNC_ERR_MEMORY);
     }
     dync_clear_error();
@@ -436,13 +471,14 @@ TEST(a_buffer_instead_of_malloc)
     EXPECT(!dync__mem_in_use());
 }
 
-#if !defined(DYNC_SMALL)                                  /* which keeps no blocks for reuse and has few slots */
+#if !defined(DYNC_SMALL) /* which keeps no blocks for reuse and has few slots */
 TEST(steady_state_makes_no_malloc)
 {
     int64_t mallocs = 0;
     for (int i = 0; i < 100; i++) {
         if (i == 2) mallocs = dync_memory_stats().mallocs;
-        DYNC_SCOPE {
+        DYNC_SCOPE
+        {
             for (int k = 0; k < 50; k++) give(k * k * k);
             dync_tuple(give(3), 4);
         }
@@ -474,7 +510,9 @@ TEST(failing_allocations)
             dync_scope s = dync_scope_begin();
             switch (kind) {
             case 0: ok = give(10) != NULL; break;
-            case 1: ok = dync_len(dync_tuple_of(2, (dync_value[]){DYNC_V(give(3)), DYNC_V(1)})) == 2; break;
+            case 1:
+                ok = dync_len(dync_tuple_of(2, (dync_value[]){DYNC_V(give(3)), DYNC_V(1)})) == 2;
+                break;
             case 2: ok = dync__scope_alloc(10) && dync__scope_defer(note, &n); break;
             default: {
                 dync__tensor *t = dync__open(give(3));

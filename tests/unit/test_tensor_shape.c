@@ -5,15 +5,21 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-static void silent(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+static void silent(dync_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 TEST(promotion_table)
 {
     /* torch.promote_types: row and column in the order of dync_dtype */
-    static const char *const table[] = {"0100000000", "1111111111", "0120222222", "0103333333", "0123444444",
-                                        "0123455555", "0123456666", "0123456767", "0123456688", "0123456789"};
+    static const char *const table[] = {"0100000000", "1111111111", "0120222222", "0103333333",
+                                        "0123444444", "0123455555", "0123456666", "0123456767",
+                                        "0123456688", "0123456789"};
     for (int a = 0; a < 10; a++)
         for (int b = 0; b < 10; b++) EXPECT_EQ_INT(dync__promote(a, b), table[a][b] - '0');
 }
@@ -43,16 +49,20 @@ TEST(result_types)
 
 TEST(casts_that_are_allowed)
 {
-    EXPECT(dync__can_cast(DYNC_F64, DYNC_F16) && dync__can_cast(DYNC_I64, DYNC_I8) && dync__can_cast(DYNC_I64, DYNC_F16) && dync__can_cast(DYNC_BOOL, DYNC_U8));
-    EXPECT(!dync__can_cast(DYNC_F16, DYNC_I64) && !dync__can_cast(DYNC_I8, DYNC_BOOL) && !dync__can_cast(DYNC_F32, DYNC_BOOL));
+    EXPECT(dync__can_cast(DYNC_F64, DYNC_F16) && dync__can_cast(DYNC_I64, DYNC_I8) &&
+           dync__can_cast(DYNC_I64, DYNC_F16) && dync__can_cast(DYNC_BOOL, DYNC_U8));
+    EXPECT(!dync__can_cast(DYNC_F16, DYNC_I64) && !dync__can_cast(DYNC_I8, DYNC_BOOL) &&
+           !dync__can_cast(DYNC_F32, DYNC_BOOL));
 }
 
 TEST(dtype_rows)
 {
     EXPECT_EQ_STR(dync__dtype_info(DYNC_BF16)->name, "bfloat16");
     EXPECT_EQ_STR(dync__dtype_info(DYNC_BOOL)->guard, "Bool");
-    EXPECT(dync__dtype_info(DYNC_I16)->bytes == 2 && dync__dtype_info(DYNC_I16)->compute == DYNC_I32);
-    EXPECT(dync__dtype_valid(DYNC_BOOL) && !dync__dtype_valid(10) && !dync__dtype_valid(-1) && dync__dtype_info(77)->bytes == 4);
+    EXPECT(dync__dtype_info(DYNC_I16)->bytes == 2 &&
+           dync__dtype_info(DYNC_I16)->compute == DYNC_I32);
+    EXPECT(dync__dtype_valid(DYNC_BOOL) && !dync__dtype_valid(10) && !dync__dtype_valid(-1) &&
+           dync__dtype_info(77)->bytes == 4);
 }
 
 TEST(elements)
@@ -67,9 +77,9 @@ TEST(elements)
     dync__store_i64(p, DYNC_I64, INT64_C(9007199254740993));
     EXPECT(dync__load_i64(p, DYNC_I64) == INT64_C(9007199254740993));
     dync__store_i64(p, DYNC_I8, 300);
-    EXPECT_EQ_INT(dync__load_i64(p, DYNC_I8), 44);                   /* narrowing wraps */
+    EXPECT_EQ_INT(dync__load_i64(p, DYNC_I8), 44); /* narrowing wraps */
     dync__store_f64(p, DYNC_I8, 300.7);
-    EXPECT_EQ_INT(dync__load_i64(p, DYNC_I8), 127);                  /* floats saturate */
+    EXPECT_EQ_INT(dync__load_i64(p, DYNC_I8), 127); /* floats saturate */
     dync__store_f64(p, DYNC_U8, -3.0);
     EXPECT_EQ_INT(dync__load_i64(p, DYNC_U8), 0);
     dync__store_f64(p, DYNC_I32, -2.9);
@@ -122,9 +132,15 @@ TEST(contiguous_layouts)
     EXPECT_OK(dync__layout_contiguous(&lay, 0, NULL));
     EXPECT_OK(dync__layout_contiguous(&lay, 3, DIMS(2, 0, 4)));
     EXPECT_EQ_STR(text_of(3, lay.stride), "[4, 4, 1]");
-    static const struct { int ndim; int64_t shape[DYNC_MAX_DIMS + 1]; } bad[] = {
-        {2, {2, -1}}, {2, {INT64_C(1) << 40, INT64_C(1) << 40}}, {1, {INT64_MAX / 8}}, {9, {1, 1, 1, 1, 1, 1, 1, 1, 1}}, {-1, {0}},
-        {3, {0, INT64_C(1) << 40, INT64_C(1) << 40}}};
+    static const struct {
+        int ndim;
+        int64_t shape[DYNC_MAX_DIMS + 1];
+    } bad[] = {{2, {2, -1}},
+               {2, {INT64_C(1) << 40, INT64_C(1) << 40}},
+               {1, {INT64_MAX / 8}},
+               {9, {1, 1, 1, 1, 1, 1, 1, 1, 1}},
+               {-1, {0}},
+               {3, {0, INT64_C(1) << 40, INT64_C(1) << 40}}};
     for (int i = 0; i < DYNC__COUNT_OF(bad); i++) {
         dync_clear_error();
         EXPECT_STATUS(dync__layout_contiguous(&lay, bad[i].ndim, bad[i].shape), DYNC_ERR_SHAPE);
@@ -136,20 +152,28 @@ TEST(contiguous_layouts)
 
 TEST(facts_about_layouts)
 {
-    dync__layout a = STRIDED(2, (3, 4), (4, 1)), turned = STRIDED(2, (4, 3), (1, 4)), gap = STRIDED(2, (3, 4), (8, 1)), expanded = STRIDED(2, (3, 4), (0, 1));
-    dync__layout one = STRIDED(3, (1, 3, 4), (77, 4, 1)), empty = STRIDED(2, (0, 4), (9, 9)), scalar = {0};
-    EXPECT(dync__layout_is_contiguous(&a) && !dync__layout_is_contiguous(&turned) && !dync__layout_is_contiguous(&gap));
-    EXPECT(dync__layout_is_contiguous(&one) && dync__layout_is_contiguous(&empty) && dync__layout_is_contiguous(&scalar));
-    EXPECT(dync__layout_is_dense(&a) && dync__layout_is_dense(&turned) && !dync__layout_is_dense(&gap) && !dync__layout_is_dense(&expanded));
-    EXPECT(dync__layout_is_dense(&one) && dync__layout_is_dense(&empty) && dync__layout_is_dense(&scalar));
-    EXPECT(dync__layout_overlaps_itself(&expanded) && !dync__layout_overlaps_itself(&a) && !dync__layout_overlaps_itself(&gap) && !dync__layout_overlaps_itself(&empty));
+    dync__layout a = STRIDED(2, (3, 4), (4, 1)), turned = STRIDED(2, (4, 3), (1, 4)),
+                 gap = STRIDED(2, (3, 4), (8, 1)), expanded = STRIDED(2, (3, 4), (0, 1));
+    dync__layout one = STRIDED(3, (1, 3, 4), (77, 4, 1)), empty = STRIDED(2, (0, 4), (9, 9)),
+                 scalar = {0};
+    EXPECT(dync__layout_is_contiguous(&a) && !dync__layout_is_contiguous(&turned) &&
+           !dync__layout_is_contiguous(&gap));
+    EXPECT(dync__layout_is_contiguous(&one) && dync__layout_is_contiguous(&empty) &&
+           dync__layout_is_contiguous(&scalar));
+    EXPECT(dync__layout_is_dense(&a) && dync__layout_is_dense(&turned) &&
+           !dync__layout_is_dense(&gap) && !dync__layout_is_dense(&expanded));
+    EXPECT(dync__layout_is_dense(&one) && dync__layout_is_dense(&empty) &&
+           dync__layout_is_dense(&scalar));
+    EXPECT(dync__layout_overlaps_itself(&expanded) && !dync__layout_overlaps_itself(&a) &&
+           !dync__layout_overlaps_itself(&gap) && !dync__layout_overlaps_itself(&empty));
 }
 
 TEST(dims_wrap)
 {
     dync_on_error(silent, NULL);
     int d = 9;
-    EXPECT(dync__dim_wrap(-1, 3, &d) == DYNC_OK && d == 2 && dync__dim_wrap(0, 0, &d) == DYNC_OK && d == 0 && dync__dim_wrap(-1, 0, &d) == DYNC_OK && d == 0);
+    EXPECT(dync__dim_wrap(-1, 3, &d) == DYNC_OK && d == 2 && dync__dim_wrap(0, 0, &d) == DYNC_OK &&
+           d == 0 && dync__dim_wrap(-1, 0, &d) == DYNC_OK && d == 0);
     EXPECT_STATUS(dync__dim_wrap(3, 3, &d), DYNC_ERR_INDEX);
     EXPECT_STATUS(dync__dim_wrap(-4, 3, &d), DYNC_ERR_INDEX);
     EXPECT_STATUS(dync__dim_wrap(1, 0, &d), DYNC_ERR_INDEX);
@@ -159,8 +183,17 @@ TEST(dims_wrap)
 /* Sizes that callers made up neither overflow nor become what looks like a symbolic size. */
 TEST(arithmetic_on_sizes_is_bounded)
 {
-    static const int64_t some[] = {0, 1, -1, 7, (int64_t)1 << 30, (int64_t)1 << 40, ((int64_t)1 << 59) - 1,
-                                   (int64_t)1 << 62, INT64_MAX, INT64_MIN, -((int64_t)1 << 40)};
+    static const int64_t some[] = {0,
+                                   1,
+                                   -1,
+                                   7,
+                                   (int64_t)1 << 30,
+                                   (int64_t)1 << 40,
+                                   ((int64_t)1 << 59) - 1,
+                                   (int64_t)1 << 62,
+                                   INT64_MAX,
+                                   INT64_MIN,
+                                   -((int64_t)1 << 40)};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
             int64_t a = some[i], b = some[k];
@@ -233,9 +266,15 @@ TEST(views)
     EXPECT(possible && out.ndim == 2);
     EXPECT_OK(dync__layout_view(&a, 3, DIMS(2, 3, 4), &out, &possible));
     EXPECT(possible && memcmp(out.stride, a.stride, 24) == 0);
-    static const struct { int n; int64_t shape[3]; } bad[] = {{1, {23}}, {2, {-1, 5}}, {2, {-1, -1}}, {2, {-2, 12}}, {2, {0, -1}}};
-    for (int i = 0; i < DYNC__COUNT_OF(bad); i++) EXPECT_STATUS(dync__layout_view(&a, bad[i].n, bad[i].shape, &out, &possible), DYNC_ERR_SHAPE);
-    EXPECT_EQ_STR(dync_error_message(), "shape [23] does not fit a tensor of shape [2, 3, 4] with 24 elements");
+    static const struct {
+        int n;
+        int64_t shape[3];
+    } bad[] = {{1, {23}}, {2, {-1, 5}}, {2, {-1, -1}}, {2, {-2, 12}}, {2, {0, -1}}};
+    for (int i = 0; i < DYNC__COUNT_OF(bad); i++)
+        EXPECT_STATUS(dync__layout_view(&a, bad[i].n, bad[i].shape, &out, &possible),
+                      DYNC_ERR_SHAPE);
+    EXPECT_EQ_STR(dync_error_message(),
+                  "shape [23] does not fit a tensor of shape [2, 3, 4] with 24 elements");
 }
 
 TEST_MAIN

@@ -10,7 +10,9 @@ enum { THREADS = 4 };
 static dync__tensor *make(int64_t n)
 {
     dync__layout lay;
-    return dync__layout_contiguous(&lay, 1, &n) == DYNC_OK ? dync__tensor_empty(DYNC_F32, DYNC_CPU, &lay) : NULL;
+    return dync__layout_contiguous(&lay, 1, &n) == DYNC_OK
+               ? dync__tensor_empty(DYNC_F32, DYNC_CPU, &lay)
+               : NULL;
 }
 
 static void run(void *(*fn)(void *), void *arg)
@@ -26,7 +28,8 @@ static void *own_tensors(void *arg)
 {
     (void)arg;
     for (int round = 0; round < 300; round++) {
-        DYNC_SCOPE {
+        DYNC_SCOPE
+        {
             dync_tensor *kept = NULL;
             for (int i = 0; i < 50; i++) {
                 dync_tensor *t = dync__give(make(i));
@@ -44,7 +47,8 @@ TEST(each_thread_its_own)
 {
     run(own_tensors, NULL);
     EXPECT_EQ_INT(dync__live_tensors(), 0);
-    EXPECT(!dync__mem_in_use() || (dync__tensors_shutdown(), dync__thread_end_all(), !dync__mem_in_use()));
+    EXPECT(!dync__mem_in_use() ||
+           (dync__tensors_shutdown(), dync__thread_end_all(), !dync__mem_in_use()));
 }
 
 static void *share(void *arg)
@@ -95,7 +99,8 @@ TEST(made_here_freed_there)
     uint32_t highest = 0;
     REQUIRE(pthread_create(&thread, NULL, produce, NULL) == 0);
     for (int i = 0; i < 20000; i++) {
-        for (int round = 0; (t = DYNC__ATOMIC_LOAD(&ring[i % RING])) == NULL; round++) dync__pause(round);
+        for (int round = 0; (t = DYNC__ATOMIC_LOAD(&ring[i % RING])) == NULL; round++)
+            dync__pause(round);
         DYNC__ATOMIC_STORE(&ring[i % RING], NULL);
         if (((float *)dync__tensor_data(t))[3] != (float)i) wrong++;
         if (t->slot > highest) highest = t->slot;

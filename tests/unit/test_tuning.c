@@ -1,10 +1,14 @@
-/* runtime/perf.c, runtime/tune.c, base/pool.c: the table of DYNC_LOG=perf, options "autotune" and "threads", loops whose workers are late. */
+/* runtime/perf.c, runtime/tune.c, base/pool.c: the table of DYNC_LOG=perf, options "autotune" and
+ * "threads", loops whose workers are late. */
 #include "../../src/dync.in.h"
 #include "../../src/runtime/plan.h"
 #include "../test.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_set_log(""))
 
-static dync_tensor *chain(dync_tensor *x, dync_tensor *y) { return dync_sum(dync_mul(dync_gelu(x), y), dync_shape(1), false); }
+static dync_tensor *chain(dync_tensor *x, dync_tensor *y)
+{
+    return dync_sum(dync_mul(dync_gelu(x), y), dync_shape(1), false);
+}
 static void read_file(const char *path, char *text, size_t room)
 {
     FILE *f = fopen(path, "rb");
@@ -14,10 +18,15 @@ static void read_file(const char *path, char *text, size_t room)
 }
 static void run_with(const char *options, int runs)
 {
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_compiled *f = dync_compile(chain, .options = options), *plain = dync_compile(chain);
-        dync_tensor *x = dync_randn(dync_shape(64, 300)), *y = dync_randn(dync_shape(64, 300)), *want = dync_call(plain, x, y);
-        for (int i = 0; i < runs; i++) DYNC_SCOPE { EXPECT(dync_allclose(dync_call(f, x, y), want, 1e-5, 1e-5)); }
+        dync_tensor *x = dync_randn(dync_shape(64, 300)), *y = dync_randn(dync_shape(64, 300)),
+                    *want = dync_call(plain, x, y);
+        for (int i = 0; i < runs; i++) DYNC_SCOPE
+            {
+                EXPECT(dync_allclose(dync_call(f, x, y), want, 1e-5, 1e-5));
+            }
         dync_compiled_free(f);
         dync_compiled_free(plain);
     }
@@ -34,9 +43,11 @@ TEST(perf_prints_a_table_after_runs_1_and_10)
     fflush(stderr);
     read_file("test_tuning.log", text, sizeof text);
     remove("test_tuning.log");
-    const char *first = strstr(text, "run 1, best times; peak "), *tenth = strstr(text, "run 10, best times");
+    const char *first = strstr(text, "run 1, best times; peak "),
+               *tenth = strstr(text, "run 10, best times");
     EXPECT(first != NULL && tenth != NULL && first < tenth && strstr(text, "run 11,") == NULL);
-    EXPECT(strstr(text, "GFLOP/s") != NULL && strstr(text, "GB/s") != NULL && strstr(text, " us ") != NULL);
+    EXPECT(strstr(text, "GFLOP/s") != NULL && strstr(text, "GB/s") != NULL &&
+           strstr(text, " us ") != NULL);
 }
 
 /* Steps of the plan that was run once. */
@@ -51,7 +62,8 @@ static int steps_with(const char *options)
     fflush(stderr);
     read_file("test_tuning.log", text, sizeof text);
     remove("test_tuning.log");
-    const char *plain = strstr(text, "GraphModule"), *table = plain ? strstr(plain + 1, "GraphModule") : NULL;
+    const char *plain = strstr(text, "GraphModule"),
+               *table = plain ? strstr(plain + 1, "GraphModule") : NULL;
     for (const char *p = table; p && (p = strstr(p, " GFLOP/s ")); p++) n++;
     return n;
 }
@@ -85,7 +97,9 @@ TEST(a_damaged_file_of_autotune_does_no_harm)
 {
     FILE *f = fopen("test_damaged.txt", "wb");
     if (!EXPECT(f != NULL)) return;
-    fputs("zzz\n\n12 99\n1 2 3 4 5\nffffffffffffffffffffffff 1f\nan exceedingly long line that is longer than the buffer which reads the lines of this file\n", f);
+    fputs(
+        "zzz\n\n12 99\n1 2 3 4 5\nffffffffffffffffffffffff 1f\nan exceedingly long line that is longer than the buffer which reads the lines of this file\n",
+        f);
     fclose(f);
     run_with("autotune=test_damaged.txt", 1);
     remove("test_damaged.txt");
@@ -107,18 +121,23 @@ TEST(threads_option_limits_loops)
     EXPECT_EQ_INT(dync__pool_threads(), 4);
     dync__tls.most_threads = 0;
 }
-/* dync__pool_worth answers by whether workers are awake: what asks it must give the same bits either way. */
+/* dync__pool_worth answers by whether workers are awake: what asks it must give the same bits
+ * either way. */
 static void same_bits(dync_tensor *(*run)(uint64_t), uint64_t seed)
 {
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         dync_tensor *want = NULL;
         for (int threads = 1; threads <= 3; threads++) {
             dync__pool_set_threads(threads);
-            for (uint64_t until = dync__now_ns() + 400000; dync__now_ns() < until && threads == 3;) dync__pause(40);
+            for (uint64_t until = dync__now_ns() + 400000; dync__now_ns() < until && threads == 3;)
+                dync__pause(40);
             dync_manual_seed(seed);
             dync_tensor *y = run(seed);
-            if (threads == 1) want = y;
-            else EXPECT(dync_equal(y, want));
+            if (threads == 1)
+                want = y;
+            else
+                EXPECT(dync_equal(y, want));
         }
     }
     EXPECT_OK(dync_error());
@@ -134,28 +153,40 @@ static dync_tensor *any_product(uint64_t seed)
     dync_dtype dtype = dtypes[seed % 4];
     int64_t m = size(&seed, 200), n = size(&seed, 200), k = size(&seed, 400), b = size(&seed, 9);
     bool left = size(&seed, 2) == 1, right = size(&seed, 2) == 1;
-    dync_tensor *x = dync_randn(left ? dync_shape(b, m, k) : dync_shape(b, k, m), .dtype = dtype), *y = dync_randn(right ? dync_shape(k, n) : dync_shape(n, k), .dtype = dtype);
+    dync_tensor *x = dync_randn(left ? dync_shape(b, m, k) : dync_shape(b, k, m), .dtype = dtype),
+                *y = dync_randn(right ? dync_shape(k, n) : dync_shape(n, k), .dtype = dtype);
     return dync_matmul(left ? x : dync_transpose(x, 1, 2), right ? y : dync_transpose(y, 0, 1));
 }
 static dync_tensor *any_convolution(uint64_t seed)
 {
-    int64_t groups = size(&seed, 2), c = groups * size(&seed, 20), o = groups * size(&seed, 40), h = 3 + size(&seed, 20), w = 3 + size(&seed, 20), kernel = size(&seed, 3);
-    dync_tensor *x = dync_randn(dync_shape(size(&seed, 3), c, h, w)), *weight = dync_randn(dync_shape(o, c / groups, kernel, kernel));
+    int64_t groups = size(&seed, 2), c = groups * size(&seed, 20), o = groups * size(&seed, 40),
+            h = 3 + size(&seed, 20), w = 3 + size(&seed, 20), kernel = size(&seed, 3);
+    dync_tensor *x = dync_randn(dync_shape(size(&seed, 3), c, h, w)),
+                *weight = dync_randn(dync_shape(o, c / groups, kernel, kernel));
     dync_requires_grad_(x, true);
     dync_requires_grad_(weight, true);
-    dync_tensor *y = dync_conv2d(x, weight, NULL, dync_shape(size(&seed, 2), 1), dync_shape(1, 0), dync_shape(1, 1), (int)groups);
+    dync_tensor *y = dync_conv2d(x, weight, NULL, dync_shape(size(&seed, 2), 1), dync_shape(1, 0),
+                                 dync_shape(1, 1), (int)groups);
     dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
-    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)), dync_reshape(dync_grad(x), dync_shape(-1)), dync_reshape(dync_grad(weight), dync_shape(-1))), 0);
+    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)),
+                               dync_reshape(dync_grad(x), dync_shape(-1)),
+                               dync_reshape(dync_grad(weight), dync_shape(-1))),
+                    0);
 }
 static dync_tensor *any_attention(uint64_t seed)
 {
-    int64_t b = size(&seed, 3), h = size(&seed, 4), e = 8 * size(&seed, 8), l = size(&seed, 90), s = size(&seed, 90);
-    dync_tensor *q = dync_randn(dync_shape(b, h, l, e)), *k = dync_randn(dync_shape(b, h, s, e)), *v = dync_randn(dync_shape(b, h, s, e));
+    int64_t b = size(&seed, 3), h = size(&seed, 4), e = 8 * size(&seed, 8), l = size(&seed, 90),
+            s = size(&seed, 90);
+    dync_tensor *q = dync_randn(dync_shape(b, h, l, e)), *k = dync_randn(dync_shape(b, h, s, e)),
+                *v = dync_randn(dync_shape(b, h, s, e));
     dync_requires_grad_(q, true);
     dync_requires_grad_(k, true);
     dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, NULL, 0, false, DYNC_NONE);
     dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
-    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)), dync_reshape(dync_grad(q), dync_shape(-1)), dync_reshape(dync_grad(k), dync_shape(-1))), 0);
+    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)),
+                               dync_reshape(dync_grad(q), dync_shape(-1)),
+                               dync_reshape(dync_grad(k), dync_shape(-1))),
+                    0);
 }
 TEST(awake_or_asleep_the_bits_are_the_same)
 {
@@ -173,7 +204,9 @@ TEST(every_part_runs_once_whoever_is_late)
         int32_t times[40] = {0};
         int n = 2 + round % 38;
         /* they sleep */
-        if (round % 500 == 499) for (uint64_t until = dync__now_ns() + 2000000; dync__now_ns() < until;) dync__pause(40);
+        if (round % 500 == 499)
+            for (uint64_t until = dync__now_ns() + 2000000; dync__now_ns() < until;)
+                dync__pause(40);
         dync__pool_run(count, times, n);
         for (int i = 0; i < n; i++)
             if (!EXPECT(times[i] == 1)) return;

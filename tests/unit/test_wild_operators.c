@@ -1,7 +1,9 @@
-/* Every row of the operator table called by its name with arguments that nobody should give: wrong ranks, negative and huge sizes, dims out
- * of range, NULLs, lists of wrong length, other dtypes, NaN, another device, empty, 0-dim, expanded and overlapping tensors, freed ones.
- * Data end where a page may not be touched. Eagerly and compiled: nothing crashes, and what is refused is refused with an error of the
- * user's. A case that crashes prints itself; `--seed N` starts elsewhere, SOAK=N makes N times as many. */
+/* Every row of the operator table called by its name with arguments that nobody should give: wrong
+ * ranks, negative and huge sizes, dims out of range, NULLs, lists of wrong length, other dtypes,
+ * NaN, another device, empty, 0-dim, expanded and overlapping tensors, freed ones. Data end where a
+ * page may not be touched. Eagerly and compiled: nothing crashes, and what is refused is refused
+ * with an error of the user's. A case that crashes prints itself; `--seed N` starts elsewhere,
+ * SOAK=N makes N times as many. */
 #include "../../src/dync.in.h"
 #include "../../src/graph/text.h"
 #include "test.h"
@@ -13,7 +15,10 @@ enum { BUFFER = 48 << 20, MOST_DATA = 512, EAGER = 40, COMPILED = 2, TEXT = 4000
 
 #if defined(__SANITIZE_ADDRESS__)
 const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "allocator_may_return_null=1:max_allocation_size_mb=48:detect_leaks=0"; }
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=48:detect_leaks=0";
+}
 #endif
 
 /* ---- what is called, for the report of a crash ----------------------------------------------- */
@@ -37,7 +42,10 @@ static void crashed(int number)
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
-typedef struct case_data { guarded memory[64]; int n; } case_data;
+typedef struct case_data {
+    guarded memory[64];
+    int n;
+} case_data;
 static case_data pages;
 
 static void *memory_of(size_t bytes, int dtype)
@@ -47,17 +55,31 @@ static void *memory_of(size_t bytes, int dtype)
     pages.memory[pages.n++] = g;
     for (size_t i = 0; i < bytes / item; i++) {
         int kind = test_random_int(0, 9);
-        double x = kind == 0 ? (double)NAN : kind == 1 ? (double)INFINITY : kind == 2 ? -1e30 : kind == 3 ? 0 : test_random_int(-4, 4);
-        if (dync__dtype_info(dtype)->kind == 'i') dync__store_i64(g.data + i * item, dtype, kind < 2 ? INT64_MIN + (int64_t)kind : test_random_int(-3, 6));
-        else if (dync__dtype_info(dtype)->kind == 'b') g.data[i] = (char)test_random_int(0, 1);
-        else dync__store_f64(g.data + i * item, dtype, x);
+        double x = kind == 0   ? (double)NAN
+                   : kind == 1 ? (double)INFINITY
+                   : kind == 2 ? -1e30
+                   : kind == 3 ? 0
+                               : test_random_int(-4, 4);
+        if (dync__dtype_info(dtype)->kind == 'i')
+            dync__store_i64(g.data + i * item, dtype,
+                            kind < 2 ? INT64_MIN + (int64_t)kind : test_random_int(-3, 6));
+        else if (dync__dtype_info(dtype)->kind == 'b')
+            g.data[i] = (char)test_random_int(0, 1);
+        else
+            dync__store_f64(g.data + i * item, dtype, x);
     }
     return g.data;
 }
 
-static int64_t a_size(void) { return test_random_int(0, 12) == 0 ? test_random_int(6, 9) : test_random_int(0, 9) == 0 ? 0 : test_random_int(1, 4); }
+static int64_t a_size(void)
+{
+    return test_random_int(0, 12) == 0  ? test_random_int(6, 9)
+           : test_random_int(0, 9) == 0 ? 0
+                                        : test_random_int(1, 4);
+}
 
-/* Often as the one before, or with a size of it changed, so that operators of several tensors are come to do something. */
+/* Often as the one before, or with a size of it changed, so that operators of several tensors are
+ * come to do something. */
 static dync_dims last_shape;
 static dync_dims a_shape(int rank)
 {
@@ -77,7 +99,9 @@ static dync_dims a_shape(int rank)
 static dync_tensor *a_tensor(int rank)
 {
     static int last_dtype;
-    int dtype = test_random_int(0, 3) ? last_dtype : test_random_int(0, 1) ? DYNC_F32 : test_random_int(0, 9);
+    int dtype = test_random_int(0, 3)   ? last_dtype
+                : test_random_int(0, 1) ? DYNC_F32
+                                        : test_random_int(0, 9);
     dync_dims shape = a_shape(rank);
     int64_t numel = 1;
     last_dtype = dtype;
@@ -89,7 +113,9 @@ static dync_tensor *a_tensor(int rank)
         return dync_empty(shape, .dtype = (dync_dtype)dtype, .device = DYNC_META);
     }
     bool grad = dync__dtype_info(dtype)->kind == 'f' && test_random_int(0, 3) == 0;
-    dync_tensor *t = dync_wrap(numel ? memory_of((size_t)numel * dync__dtype_info(dtype)->bytes, dtype) : NULL, shape, .dtype = (dync_dtype)dtype, .requires_grad = grad);
+    dync_tensor *t =
+        dync_wrap(numel ? memory_of((size_t)numel * dync__dtype_info(dtype)->bytes, dtype) : NULL,
+                  shape, .dtype = (dync_dtype)dtype, .requires_grad = grad);
     say("%s%s[", dync__dtype_info(dtype)->fx, grad ? "g" : "");
     for (int i = 0; i < shape.n; i++) say("%lld,", (long long)shape.d[i]);
     say("]");
@@ -121,14 +147,17 @@ static dync_tensor *a_tensor(int rank)
 /* ---- values ---------------------------------------------------------------------------------- */
 static int64_t an_int(void)
 {
-    static const int64_t wild[] = {INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, (int64_t)1 << 40, -((int64_t)1 << 40), 1000000, -100, 255, 1 << 16};
+    static const int64_t wild[] = {
+        INT32_MAX,           INT32_MIN, INT64_MAX, INT64_MIN, (int64_t)1 << 40,
+        -((int64_t)1 << 40), 1000000,   -100,      255,       1 << 16};
     int64_t i = test_random_int(0, 5) == 0 ? wild[test_random_int(0, 9)] : test_random_int(-3, 5);
     say("%lld ", (long long)i);
     return i;
 }
 static double a_float(void)
 {
-    const double wild[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1e300, -1e300, 0, -0.0, 1e-320};
+    const double wild[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1e300, -1e300, 0, -0.0,
+                           1e-320};
     double x = test_random_int(0, 4) == 0 ? wild[test_random_int(0, 7)] : test_random_real(-2, 2);
     say("%g ", x);
     return x;
@@ -136,9 +165,11 @@ static double a_float(void)
 static dync_value a_list_of_tensors(void)
 {
     dync_value item[5];
-    int n = test_random_int(0, 9) == 0 ? 0 : test_random_int(1, 4), rank = test_random_int(0, 3) ? test_random_int(0, 3) : -1;
+    int n = test_random_int(0, 9) == 0 ? 0 : test_random_int(1, 4),
+        rank = test_random_int(0, 3) ? test_random_int(0, 3) : -1;
     say("(");
-    for (int i = 0; i < n; i++) item[i] = test_random_int(0, 24) == 0 ? DYNC_NONE : dync_v_tensor(a_tensor(rank));
+    for (int i = 0; i < n; i++)
+        item[i] = test_random_int(0, 24) == 0 ? DYNC_NONE : dync_v_tensor(a_tensor(rank));
     say(") ");
     return dync_tuple_of(n, item);
 }
@@ -171,20 +202,31 @@ static dync_value anything(void)
 
 static dync_value fitting(const dync__param *p)
 {
-    static const char *const texts[] = {"mean", "sum", "none", "", "tanh", "floor", "trunc", "reflect", "constant", "bilinear", "no such"};
+    static const char *const texts[] = {"mean",     "sum",      "none",   "",
+                                        "tanh",     "floor",    "trunc",  "reflect",
+                                        "constant", "bilinear", "no such"};
     int code;
     switch ((int)p->type) {
-    case DYNC__PARAM_TENSOR: case DYNC__PARAM_TENSOR_OPT: case DYNC__PARAM_VALUE: case DYNC__PARAM_VALUE_OPT:
-        if ((p->type == DYNC__PARAM_TENSOR_OPT || p->type == DYNC__PARAM_VALUE_OPT) && test_random_int(0, 2) == 0) return say("none "), DYNC_NONE;
-        if ((p->type == DYNC__PARAM_VALUE || p->type == DYNC__PARAM_VALUE_OPT) && test_random_int(0, 2) == 0) return DYNC_V(a_float());
+    case DYNC__PARAM_TENSOR:
+    case DYNC__PARAM_TENSOR_OPT:
+    case DYNC__PARAM_VALUE:
+    case DYNC__PARAM_VALUE_OPT:
+        if ((p->type == DYNC__PARAM_TENSOR_OPT || p->type == DYNC__PARAM_VALUE_OPT) &&
+            test_random_int(0, 2) == 0)
+            return say("none "), DYNC_NONE;
+        if ((p->type == DYNC__PARAM_VALUE || p->type == DYNC__PARAM_VALUE_OPT) &&
+            test_random_int(0, 2) == 0)
+            return DYNC_V(a_float());
         return dync_v_tensor(a_tensor(-1));
     case DYNC__PARAM_TENSORS: return a_list_of_tensors();
     case DYNC__PARAM_INT: return DYNC_V(an_int());
     case DYNC__PARAM_FLOAT: return DYNC_V(a_float());
     case DYNC__PARAM_BOOL: return DYNC_V((bool)test_random_int(0, 1));
     case DYNC__PARAM_DIMS: return a_list_of_ints();
-    case DYNC__PARAM_DTYPE: case DYNC__PARAM_DEVICE:
-        code = test_random_int(0, 3) ? test_random_int(0, p->type == DYNC__PARAM_DTYPE ? 9 : 0) : test_random_int(-2, 600);
+    case DYNC__PARAM_DTYPE:
+    case DYNC__PARAM_DEVICE:
+        code = test_random_int(0, 3) ? test_random_int(0, p->type == DYNC__PARAM_DTYPE ? 9 : 0)
+                                     : test_random_int(-2, 600);
         say("%d ", code);
         return DYNC_V(code);
     case DYNC__PARAM_STR: return DYNC_V(texts[test_random_int(0, 10)]);
@@ -193,7 +235,10 @@ static dync_value fitting(const dync__param *p)
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
-static dync_value by_name(const dync_value *args, int nargs, void *name) { return dync_op_call_values(name, nargs, args); }
+static dync_value by_name(const dync_value *args, int nargs, void *name)
+{
+    return dync_op_call_values(name, nargs, args);
+}
 
 static dync_status expected_error(dync_status s)
 {
@@ -207,7 +252,9 @@ static void read_all(dync_value v)
     dync_tensor *t = v.kind == DYNC_KIND_TENSOR ? v.as.t : NULL;
     if (!t || dync_numel(t) > 4096) return;
     if (dync_numel(t) < 64) (void)dync_str(t);
-    if (dync_requires_grad(t) && dync_type(t) <= DYNC_BF16) (void)dync_backward_opt(DYNC_V(dync_sum(t, DYNC_ALL, false)), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    if (dync_requires_grad(t) && dync_type(t) <= DYNC_BF16)
+        (void)dync_backward_opt(DYNC_V(dync_sum(t, DYNC_ALL, false)), DYNC_NONE,
+                                (dync_grad_options){.retain_graph = true});
 }
 
 static void one(int op, bool compiled)
@@ -218,33 +265,43 @@ static void one(int op, bool compiled)
     int n = 0;
     length = 0;
     say("%s%s: ", compiled ? "compiled " : "", row->name);
-    DYNC_SCOPE {
+    DYNC_SCOPE
+    {
         DYNC_SCOPE { stale = dync_ones(dync_shape(2)); }
-        for (; n < DYNC__MAX_ARGS && dync__schema_param(row->schema, n, &p); n++) args[n] = test_random_int(0, 9) ? fitting(&p) : anything();
-        if (test_random_int(0, 39) == 0) n += n && test_random_int(0, 1) ? -1 : 1, args[n ? n - 1 : 0] = anything();
+        for (; n < DYNC__MAX_ARGS && dync__schema_param(row->schema, n, &p); n++)
+            args[n] = test_random_int(0, 9) ? fitting(&p) : anything();
+        if (test_random_int(0, 39) == 0)
+            n += n && test_random_int(0, 1) ? -1 : 1, args[n ? n - 1 : 0] = anything();
         dync_clear_error();
         char name[100];
         snprintf(name, sizeof name, "%s", row->name);
         if (compiled) {
-            dync_compiled *f = dync_compile(by_name, .user = name, .dynamic = test_random_int(0, 1) ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+            dync_compiled *f = dync_compile(by_name, .user = name,
+                                            .dynamic = test_random_int(0, 1) ? DYNC_DYNAMIC_ON
+                                                                             : DYNC_DYNAMIC_AUTO);
             read_all(dync_call_values(f, n, args));
             dync_compiled_free(f);
         } else {
             read_all(dync_op_call_values(name, n, args));
         }
-        if (getenv("WILD_SHOW")) printf("%s => %d %s\n", text, (int)dync_error(), dync_error_message());
-        if (!EXPECT(expected_error(dync_error()) == DYNC_OK)) printf("  %s\n  %s\n", text, dync_error_message());
+        if (getenv("WILD_SHOW"))
+            printf("%s => %d %s\n", text, (int)dync_error(), dync_error_message());
+        if (!EXPECT(expected_error(dync_error()) == DYNC_OK))
+            printf("  %s\n  %s\n", text, dync_error_message());
         dync_clear_error();
     }
     while (pages.n) guarded_free(pages.memory[--pages.n]);
 }
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
 static void wild(bool compiled, int count)
 {
     static void *buffer;
-    const char *only = getenv("WILD");              /* one operator */
+    const char *only = getenv("WILD"); /* one operator */
     signal(SIGSEGV, crashed);
     signal(SIGBUS, crashed);
     signal(SIGFPE, crashed);
@@ -255,11 +312,13 @@ static void wild(bool compiled, int count)
     /* so that a size of 2^31 is out of memory and not the machine's end */
     buffer = malloc(BUFFER);
     REQUIRE(buffer != NULL);
-    EXPECT_OK(dync_init((dync_init_options){.memory = buffer, .memory_size = BUFFER, .threads = 1}));
+    EXPECT_OK(
+        dync_init((dync_init_options){.memory = buffer, .memory_size = BUFFER, .threads = 1}));
 #endif
     dync_on_error(quiet, NULL);
     for (int op = 0; op < DYNC__N_OPS; op++)
-        for (int k = 0; k < count && (!only || strcmp(only, dync__op_info(op)->name) == 0); k++) one(op, compiled);
+        for (int k = 0; k < count && (!only || strcmp(only, dync__op_info(op)->name) == 0); k++)
+            one(op, compiled);
     dync_on_error(NULL, NULL);
     dync_shutdown();
     free(buffer);

@@ -1,11 +1,14 @@
-/* tools/ir/read.c: kernels of loop IR from their text, for tests and dync-opt. The form is that of src/loop/text.c, which prints it; no part of
- * the header.
+/* tools/ir/read.c: kernels of loop IR from their text, for tests and dync-opt. The form is that of
+ * src/loop/text.c, which prints it; no part of the header.
  *
- * Invariant: print(parse(t)) == t for every printed t. Parsing trusts nothing: every reference is checked, but meaning (types, bounds) is
- * src/loop/check.c's. */
+ * Invariant: print(parse(t)) == t for every printed t. Parsing trusts nothing: every reference is
+ * checked, but meaning (types, bounds) is src/loop/check.c's. */
 #include "ir.h"
 
-static bool dync__text_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool dync__text_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool dync__text_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- parsing: a cursor that holds its first error -------------------------------------------- */
@@ -16,7 +19,7 @@ typedef struct dync__text_reader {
     const char *at;
     int line;
     bool failed;
-    DYNC__VEC(int32_t) value;            /* instruction of each value number, -1 where undefined */
+    DYNC__VEC(int32_t) value; /* instruction of each value number, -1 where undefined */
 } dync__text_reader;
 
 static void dync__text_fail(dync__text_reader *r, const char *expected)
@@ -25,12 +28,14 @@ static void dync__text_fail(dync__text_reader *r, const char *expected)
     r->failed = true;
     int n = 0;
     while (n < 24 && r->at[n] && r->at[n] != '\n') n++;
-    dync__fail(DYNC_ERR_FORMAT, "kernel text, line %d: expected %s, got '%.*s'", r->line, expected, n, r->at);
+    dync__fail(DYNC_ERR_FORMAT, "kernel text, line %d: expected %s, got '%.*s'", r->line, expected,
+               n, r->at);
 }
 
 static void dync__text_space(dync__text_reader *r, bool lines)
 {
-    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || (lines && *r->at == '\n')) r->line += *r->at++ == '\n';
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || (lines && *r->at == '\n'))
+        r->line += *r->at++ == '\n';
 }
 
 /* Is `word` next (as a whole word where it is one)? Takes it. */
@@ -40,7 +45,9 @@ static bool dync__text_take(dync__text_reader *r, const char *word)
     dync__text_space(r, false);
     if (r->failed || strncmp(r->at, word, n) != 0) return false;
     char next = r->at[n];
-    if (dync__text_is_letter(word[n - 1]) && (dync__text_is_letter(next) || dync__text_is_digit(next))) return false;
+    if (dync__text_is_letter(word[n - 1]) &&
+        (dync__text_is_letter(next) || dync__text_is_digit(next)))
+        return false;
     r->at += n;
     return true;
 }
@@ -55,7 +62,9 @@ static const char *dync__text_word(dync__text_reader *r, char *out, size_t cap)
     size_t n = 0;
     dync__text_space(r, false);
     if (!r->failed && dync__text_is_letter(*r->at))
-        while (n + 1 < cap && (dync__text_is_letter(*r->at) || dync__text_is_digit(*r->at) || *r->at == '.')) out[n++] = *r->at++;
+        while (n + 1 < cap &&
+               (dync__text_is_letter(*r->at) || dync__text_is_digit(*r->at) || *r->at == '.'))
+            out[n++] = *r->at++;
     out[n] = 0;
     if (n == 0) dync__text_fail(r, "a name");
     return out;
@@ -131,7 +140,8 @@ static void dync__text_read_loops(dync__text_reader *r, char letter, bool outer)
     do {
         char name[16], wanted[16];
         dync__format(wanted, sizeof wanted, "%c%d", letter, n++);
-        if (strcmp(dync__text_word(r, name, sizeof name), wanted) != 0) dync__text_fail(r, "loops numbered in order");
+        if (strcmp(dync__text_word(r, name, sizeof name), wanted) != 0)
+            dync__text_fail(r, "loops numbered in order");
         if (r->k->n_dims == DYNC__LOOP_MAX_DIMS) dync__text_fail(r, "at most 16 loops");
         dync__text_expect(r, "<");
         int64_t extent = dync__text_int(r, false);
@@ -190,7 +200,8 @@ static void dync__text_read_const(dync__text_reader *r, dync__inst *in)
 {
     if (in->type != DYNC_F32 && in->type != DYNC_F64) {
         in->imm.i = dync__text_signed(r);
-        bool fits = in->type == DYNC_I64 || (in->type == DYNC_I32 && in->imm.i == (int64_t)(int32_t)in->imm.i) ||
+        bool fits = in->type == DYNC_I64 ||
+                    (in->type == DYNC_I32 && in->imm.i == (int64_t)(int32_t)in->imm.i) ||
                     (in->type == DYNC_BOOL && (in->imm.i == 0 || in->imm.i == 1));
         if (!fits) dync__text_fail(r, "a constant that fits its type");
         return;
@@ -203,7 +214,8 @@ static void dync__text_read_const(dync__text_reader *r, dync__inst *in)
     } else {
         double x = 0;
         dync__text_space(r, false);
-        if (!dync__text_is_digit(*r->at) || !dync__text_double(r->at, &r->at, &x)) dync__text_fail(r, "a number");
+        if (!dync__text_is_digit(*r->at) || !dync__text_double(r->at, &r->at, &x))
+            dync__text_fail(r, "a number");
         if (in->type == DYNC_F32) x = (double)(float)x;
         memcpy(&bits, &x, sizeof bits);
     }
@@ -226,7 +238,8 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     case DYNC__P_random:
         rest = dync__text_suffix(suffix);
         in->imm.i = strcmp(rest, "normal") == 0 ? 1 : strcmp(rest, "second") == 0 ? 2 : 0;
-        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform, normal or second");
+        if (!in->imm.i && strcmp(rest, "uniform") != 0)
+            dync__text_fail(r, "uniform, normal or second");
         in->type = (uint8_t)dync__text_dtype(r, suffix);
         break;
     case DYNC__P_const_:
@@ -297,11 +310,13 @@ static void dync__text_read_inst(dync__text_reader *r, int section)
     if (r->failed) return;
     in.prim = (uint8_t)prim;
     in.section = (int16_t)section;
-    if (dync__inst_has_value(&in) != (number >= 0)) dync__text_fail(r, "v<number> = before a "
-                                                                       "value, nothing before a "
-                                                                       "store");
+    if (dync__inst_has_value(&in) != (number >= 0))
+        dync__text_fail(r, "v<number> = before a "
+                           "value, nothing before a "
+                           "store");
     dync__text_read_suffix(r, &in, suffix);
-    bool memory = prim == DYNC__P_load || prim == DYNC__P_loadx || prim == DYNC__P_store || prim == DYNC__P_storex;
+    bool memory = prim == DYNC__P_load || prim == DYNC__P_loadx || prim == DYNC__P_store ||
+                  prim == DYNC__P_storex;
     if (memory) in.buf = dync__text_read_buf(r);
     if (memory || prim == DYNC__P_index) in.access = dync__text_read_access(r);
     if (prim == DYNC__P_const_) dync__text_read_const(r, &in);

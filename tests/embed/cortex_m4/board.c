@@ -1,9 +1,11 @@
-/* Start-up of a Cortex-M4 without an operating system: vector table, FPU, initialised data, main, and semihosting, by which QEMU
- * or a debugger prints text and learns the exit status. Source: Arm, "Semihosting for AArch32 and AArch64", 2020. */
+/* Start-up of a Cortex-M4 without an operating system: vector table, FPU, initialised data, main,
+ * and semihosting, by which QEMU or a debugger prints text and learns the exit status. Source: Arm,
+ * "Semihosting for AArch32 and AArch64", 2020. */
 #include "board.h"
 #include <stdint.h>
 
-extern uint32_t board_data_load[], board_data_start[], board_data_end[], board_bss_start[], board_bss_end[], board_stack_top[];
+extern uint32_t board_data_load[], board_data_start[], board_data_end[], board_bss_start[],
+    board_bss_end[], board_stack_top[];
 int main(void);
 void board_reset(void);
 
@@ -44,8 +46,12 @@ void board_reset(void)
 }
 
 /* Initial stack pointer, reset, then NMI and the faults. */
-typedef union board_vector { uint32_t *stack; void (*handler)(void); } board_vector;
+typedef union board_vector {
+    uint32_t *stack;
+    void (*handler)(void);
+} board_vector;
 __attribute__((section(".vectors"), used)) static const board_vector board_vectors[16] = {
-    {.stack = board_stack_top}, {.handler = board_reset}, {.handler = board_fault}, {.handler = board_fault}, {.handler = board_fault},
-    {.handler = board_fault}, {.handler = board_fault},
+    {.stack = board_stack_top}, {.handler = board_reset}, {.handler = board_fault},
+    {.handler = board_fault},   {.handler = board_fault}, {.handler = board_fault},
+    {.handler = board_fault},
 };

@@ -12,8 +12,7 @@ static _Alignas(64) unsigned char memory[1 << 20];
 static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
 {
     dync_tensor *x = dync_div(a, dync_add(dync_abs(a), 1));
-    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0)))
-        b = dync_mul(b, -1);
+    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0))) b = dync_mul(b, -1);
     return dync_mul(x, b);
 }
 
@@ -43,8 +42,10 @@ int main(void)
     b = dync_from(bv, dync_shape(4));
     fast = dync_compile(toy, .args = "a, b");
     show(dync_str(dync_call(fast, a, b)));
-    for (int i = 0; i < 100; i++)
-        DYNC_SCOPE { dync_call(fast, a, b); }
+    for (int i = 0; i < 100; i++) DYNC_SCOPE
+        {
+            dync_call(fast, a, b);
+        }
     e = dync_explain(toy, a, b);
     show(dync_explain_str(&e));
     dync_compiled_free(fast);
