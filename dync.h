@@ -92,7 +92,8 @@
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
  *   DYNC_SMALL            all of the above that a microcontroller can miss
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
- * never asserted on) DYNC_MAX_DIMS         most dimensions of a tensor, 8
+ *                         never asserted on)
+ *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
  *
  * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard
  * headers and without feature macros. C++: functions are extern "C"; overloads take the place of
@@ -144,9 +145,8 @@
 #endif
 #endif
 #if defined(__GNUC__)
-#define DYNC__CLEANUP(fn) \
-    __attribute__((       \
-        cleanup(fn))) /* fn(&variable) when the variable's block is left, by whatever way */
+/* fn(&variable) when the variable's block is left, by whatever way */
+#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))
 #else
 #define DYNC__CLEANUP(fn)
 #endif
@@ -337,7 +337,8 @@ typedef struct dync_value {
 } dync_value;
 
 /* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and
- * strings are borrowed. A pointer value is passed on as it is and never followed. thread  any */
+ * strings are borrowed. A pointer value is passed on as it is and never followed.
+ *   thread  any */
 DYNC_API dync_value dync_v_value(dync_value v);
 DYNC_API dync_value dync_v_tensor(dync_tensor *t);
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
@@ -401,7 +402,8 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
         const char *: dync_v_str,                 \
         void *: dync_v_ptr,                       \
         default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
-#if defined(__GNUC__) /* x is written once, so that nested calls stay linear in their depth */
+/* x is written once, so that nested calls stay linear in their depth */
+#if defined(__GNUC__)
 #define DYNC_V(x) DYNC_V_ONCE(DYNC_CAT(dync_v_, __COUNTER__), x)
 #define DYNC_V_ONCE(v_, x)    \
     (__extension__({          \
@@ -521,8 +523,8 @@ template <class T, int n> struct dync_pack {
 #endif
 
 #define DYNC_NONE (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
-#define DYNC_TRUE \
-    dync_v_bool(true) /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
+/* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
+#define DYNC_TRUE dync_v_bool(true)
 #define DYNC_FALSE dync_v_bool(false)
 
 /* dync_tuple(a, 2, dync_tuple(b, c)): a list of values; a list of C's and a tuple of Python's are
@@ -564,16 +566,18 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *   ->      0, false or NULL on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those
- * have kind DYNC_KIND_SYM inside a traced function. Pass them on whole or combine them with
- * dync_sym_*; these accessors specialise on them thread  any */
+ *           have kind DYNC_KIND_SYM inside a traced function. Pass them on whole or combine them
+ *           with dync_sym_*; these accessors specialise on them
+ *   thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
 DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
 DYNC_API const char *dync_as_str(dync_value v);
 
 /* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain
- * numbers it is plain arithmetic, and floordiv rounds towards minus infinity. errors DYNC_ERR_VALUE
- * (no numbers; division by 0) thread  any */
+ * numbers it is plain arithmetic, and floordiv rounds towards minus infinity.
+ *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
+ *   thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
@@ -607,7 +611,8 @@ typedef enum {
 
 /* dync_error: the first error of this thread since dync_clear_error.
  *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may
- * return it thread  any */
+ *           return it
+ *   thread  any */
 DYNC_API dync_status dync_error(void);
 
 /* dync_error_message: what went wrong, where, what was expected and what came; one line.
@@ -645,7 +650,9 @@ typedef struct {
 
 /* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
  *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed
- * scope where memory is out errors  DYNC_ERR_MEMORY thread  any */
+ *           scope where memory is out
+ *   errors  DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_scope dync_scope_begin(void);
 DYNC_API void dync_scope_end(dync_scope *scope);
 
@@ -656,7 +663,8 @@ DYNC_API void dync_scope_end(dync_scope *scope);
 DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
 /* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope
- * until it is released. t       NULL does nothing
+ * until it is released.
+ *   t       NULL does nothing
  *   ->      t
  *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
@@ -665,9 +673,11 @@ DYNC_API void dync_release(dync_tensor *t);
 /* dync_init: settings of the process, before anything else is called. Optional.
  *
  *   memory  every allocation is taken from this buffer and none from DYNC_MALLOC; it is borrowed
- * until dync_shutdown threads of the pool, 0: one per core, or DYNC_THREADS of the environment seed
- * as dync_manual_seed errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of
- * use thread  not while running */
+ *           until dync_shutdown
+ *   threads of the pool, 0: one per core, or DYNC_THREADS of the environment
+ *   seed    as dync_manual_seed
+ *   errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of use
+ *   thread  not while running */
 /* all optional */
 typedef struct {
     void *memory;
@@ -678,8 +688,9 @@ typedef struct {
 DYNC_API dync_status dync_init(dync_init_options options);
 
 /* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again
- * afterwards. notes   handles from before are dead; dync_error stays readable thread  not while
- * running */
+ * afterwards.
+ *   notes   handles from before are dead; dync_error stays readable
+ *   thread  not while running */
 DYNC_API void dync_shutdown(void);
 
 /* ==== api/tensor.h ================================================================================= */
@@ -708,11 +719,13 @@ template <class... T> inline dync_dims dync_shape(T... sizes)
  *   shape          sizes >= 0; at most DYNC_MAX_DIMS of them
  *   dtype          default DYNC_F32, for dync_full too
  *   device         default DYNC_CPU; DYNC_META has a shape and no data: what is computed of it,
- * compiled or not, is META requires_grad  floating dtypes only name           in printed graphs and
- * error messages; copied
+ *                  compiled or not, is META
+ *   requires_grad  floating dtypes only
+ *   name           in printed graphs and error messages; copied
  *   ->             a new row-major tensor, owned by the scope
  *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE,
- * DYNC_ERR_MEMORY notes          random ones draw from this thread's generator (dync_manual_seed)
+ *                  DYNC_ERR_MEMORY
+ *   notes          random ones draw from this thread's generator (dync_manual_seed)
  *   thread         any */
 typedef struct dync_make {
     dync_dims shape DYNC__ZERO;
@@ -746,8 +759,8 @@ typedef struct dync_make_from {
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
     dync_loc at_ DYNC__ZERO; /* private */
-    size_t size_ DYNC__ZERO; /* private: bytes of the object that data points into, where the
-                                compiler knows them; else 0 */
+    /* private: bytes of the object that data points into, where the compiler knows them; else 0 */
+    size_t size_ DYNC__ZERO;
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
@@ -763,8 +776,8 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 #if defined(__cplusplus)
 #define DYNC_DIMS
 #else
-#define DYNC_DIMS \
-    0 ? DYNC_ALL: /* in front of a shape: a number there, which would be its .n, is refused */
+/* in front of a shape: a number there, which would be its .n, is refused */
+#define DYNC_DIMS 0 ? DYNC_ALL:
 #endif
 #if DYNC__DESIGNATORS
 #define dync_empty(...) \
@@ -777,17 +790,17 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
     dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_rand(...) \
     dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_full(shape_, ...)                           \
-    DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))( \
-        shape_, __VA_ARGS__) /* (shape, value) or (shape, value, .dtype = ...) */
+/* (shape, value) or (shape, value, .dtype = ...) */
+#define dync_full(shape_, ...) \
+    DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)
 #define DYNC_FULL_1(shape_, value) \
     dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
 #define DYNC_FULL_N(shape_, value, ...) \
     dync_full_opt(DYNC_V(value),        \
                   DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
-#if defined(__cplusplus) /* the data and the shape are the two first of the options by name: C++ \
-                            does not mix the forms */
+/* the data and the shape are the two first of the options by name: C++ does not mix the forms */
+#if defined(__cplusplus)
 #define DYNC__FROM(data_, ...) \
     dync_make_from { .data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE }
 #else
@@ -866,12 +879,14 @@ DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync
 #define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same
- * numbers, on every target. notes   inside a traced function it is part of the program and happens
- * in every call thread  any */
+ * numbers, on every target.
+ *   notes   inside a traced function it is part of the program and happens in every call
+ *   thread  any */
 DYNC_API void dync_manual_seed(uint64_t seed);
 
 /* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides
- * count elements. dim     -rank <= dim < rank
+ * count elements.
+ *   dim     -rank <= dim < rank
  *   ->      -1 (false, DYNC_F32) on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
  *   notes   inside a traced function each is a guard
@@ -889,9 +904,11 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
 
 /* dync_data: the address of the first element.
  *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an
- * empty tensor or on failure errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in
- * dync_make_graph and in operator bodies; DYNC_ERR_DEVICE notes   inside a traced function a graph
- * break thread  any */
+ *           empty tensor or on failure
+ *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator
+ *           bodies; DYNC_ERR_DEVICE
+ *   notes   inside a traced function a graph break
+ *   thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
 #define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
@@ -901,7 +918,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   ->      NaN on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break
- * for floating ones thread  any */
+ *           for floating ones
+ *   thread  any */
 DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
@@ -930,9 +948,10 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 #define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b|
- * everywhere; NaN is close to nothing. errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no
- * broadcast), DYNC_ERR_DTYPE notes   inside a traced function a branch on the outcome thread  any
- */
+ * everywhere; NaN is close to nothing.
+ *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
+ *   notes   inside a traced function a branch on the outcome
+ *   thread  any */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
@@ -942,9 +961,11 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 #define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by
- * the scope. grad    passes through between floating dtypes notes   floats are truncated towards
- * zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
- *           (smaller integers take the low bits of that). PyTorch leaves these to the processor
+ * the scope.
+ *   grad    passes through between floating dtypes
+ *   notes   floats are truncated towards zero; beyond int64 and int32 they become the nearest
+ *           number there is, NaN 0, on every machine (smaller integers take the low bits of that).
+ *           PyTorch leaves these to the processor
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
@@ -2363,8 +2384,7 @@ DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
     DYNC_TAKES_8(DYNC_batch_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_batch_norm takes 8 arguments: input, weight, bias, running_mean, " \
     "running_var, training, momentum, eps", __VA_ARGS__)
-#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, \
-    momentum, eps) \
+#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, momentum, eps) \
     DYNC_OP(dync_batch_norm, dync__op_1TOOOObff, DYNC__OP_batch_norm, DYNC_T(input, \
     "dync_batch_norm: input"), weight, bias, running_mean, running_var, training, momentum, eps)
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
@@ -2426,8 +2446,7 @@ DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims 
     DYNC_TAKES_6(DYNC_max_pool2d_with_indices, DYNC_OTHER_V, \
     __VA_ARGS__)("dync_max_pool2d_with_indices takes 6 arguments: self, kernel_size, stride, " \
     "padding, dilation, ceil_mode", __VA_ARGS__)
-#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, \
-    ceil_mode) \
+#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, ceil_mode) \
     DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, \
     DYNC_T(self, "dync_max_pool2d_with_indices: self"), DYNC_D(kernel_size, \
     "dync_max_pool2d_with_indices: kernel_size"), DYNC_D(stride, \
@@ -2555,8 +2574,7 @@ DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *w
     DYNC_TAKES_8(DYNC_conv_transpose2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_conv_transpose2d takes 8 arguments: input, weight, bias, stride, padding, " \
     "output_padding, groups, dilation", __VA_ARGS__)
-#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, \
-    groups, dilation) \
+#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, groups, dilation) \
     DYNC_SEQ2_AND(dync_conv_transpose2d, dync__op_1TTOdddid, DYNC__OP_conv_transpose2d, \
     DYNC_T(input, "dync_conv_transpose2d: input"), DYNC_T(weight, \
     "dync_conv_transpose2d: weight"), bias, DYNC_D(stride, "dync_conv_transpose2d: stride"), \
@@ -2602,8 +2620,7 @@ DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dy
     DYNC_TAKES_7(DYNC_scaled_dot_product_attention, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_scaled_dot_product_attention takes 7 arguments: query, key, value, " \
     "attn_mask, dropout_p, is_causal, scale", __VA_ARGS__)
-#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, \
-    is_causal, scale) \
+#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, is_causal, scale) \
     DYNC_SEQ3_AND(dync_scaled_dot_product_attention, dync__op_1TTTOfbV, \
     DYNC__OP_scaled_dot_product_attention, DYNC_T(query, \
     "dync_scaled_dot_product_attention: query"), DYNC_T(key, \
@@ -2844,8 +2861,7 @@ DYNC_API dync_tensor *(dync_squeeze_all)(dync_tensor *self);
 DYNC_API dync_tensor *(dync_t)(dync_tensor *self);
 #define dync_t(...) \
     DYNC_TAKES_1(DYNC_t, DYNC_OTHER_T, __VA_ARGS__)("dync_t takes 1 argument: self", __VA_ARGS__)
-#define DYNC_t(text_, self) \
-    DYNC_OP(dync_t, dync__op_1T, DYNC__OP_t, DYNC_T(self, "dync_t: self"))
+#define DYNC_t(text_, self) DYNC_OP(dync_t, dync__op_1T, DYNC__OP_t, DYNC_T(self, "dync_t: self"))
 /* dync_transpose: two dims exchanged. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_transpose)(dync_tensor *self, int dim0, int dim1);
 #define dync_transpose(...) \
@@ -3060,11 +3076,11 @@ DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
  *   loss      one element, with a gradient history
  *   grad_out  shape and dtype of out
  *   errors    DYNC_ERR_AUTOGRAD (no history; history freed by an earlier call; a saved tensor was
- * modified), DYNC_ERR_SHAPE, DYNC_ERR_MEMORY notes     frees the history:
- * dync_backward_opt(.retain_graph) keeps it. Inside a traced function a graph break, but captured
- *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED)
- * and a loss that is returned has no history left thread    any: threads that share a leaf add to
- * its gradient one after the other */
+ *             modified), DYNC_ERR_SHAPE, DYNC_ERR_MEMORY
+ *   notes     frees the history: dync_backward_opt(.retain_graph) keeps it. Inside a traced
+ *             function a graph break, but captured under fullgraph, where the tensors it reaches
+ *             must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no history left
+ *   thread    any: threads that share a leaf add to its gradient one after the other */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
 #define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
@@ -3091,7 +3107,8 @@ DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_ou
 #define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched.
- * torch.autograd.grad. inputs    a tensor or a list of them
+ * torch.autograd.grad.
+ *   inputs    a tensor or a list of them
  *   ->        a list of as many gradients, owned by the scope; none where unused and allowed
  *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used)
  *   thread    any */
@@ -3104,7 +3121,8 @@ DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs,
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no
- * error thread  any */
+ *           error
+ *   thread  any */
 DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
 
 /* dync_set_grad: replaces it; NULL clears it.
@@ -3117,7 +3135,8 @@ DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_l
 #define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the
- * opposite, with a node behind it. thread  any */
+ * opposite, with a node behind it.
+ *   thread  any */
 DYNC_API bool dync_is_leaf(const dync_tensor *t);
 DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
 
@@ -3133,8 +3152,8 @@ DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dyn
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees
  * the gradient of `out` (NULL where none came), post the first of those that leave the node (NULL
- * where none does). What they return replaces it. pre_or_null, post_or_null   a hook that returns
- * NULL changes nothing
+ * where none does). What they return replaces it.
+ *   pre_or_null, post_or_null   a hook that returns NULL changes nothing
  *   ->      an id, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD (no node)
  *   thread  not while running */
@@ -3142,7 +3161,8 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre_or_null, dync_hoo
                                void *user);
 
 /* dync_trace_meta_get: what is known of the node of backward that this thread is running, hooks
- * included. key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
+ * included.
+ *   key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
  *   ->    text owned by the scope; NULL where no node runs, or for another key
  *   errors  DYNC_ERR_VALUE (NULL)
  *   thread  any */
@@ -3168,7 +3188,8 @@ DYNC_API bool dync_is_grad_enabled(void);
 DYNC_API void dync_set_grad_enabled(bool on);
 
 /* DYNC_NO_GRAD { ... }: nothing in the block is recorded. push gives the mode from before, which
- * pop restores. thread  any */
+ * pop restores.
+ *   thread  any */
 #define DYNC_NO_GRAD                                                                      \
     for (bool dync_g_ DYNC__CLEANUP(dync_grad_mode_restore) = dync_grad_mode_push(false), \
                       dync_o_ = true;                                                     \
@@ -3183,7 +3204,8 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before)
 #endif
 
 /* dync_register_hook: fn sees the gradient of t when it is computed, and may return another in its
- * place; NULL keeps it. t       requires grad
+ * place; NULL keeps it.
+ *   t       requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD
  *   notes   hooks of a tensor run in the order of registration
@@ -3192,8 +3214,8 @@ DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
 
 /* dync_register_post_accumulate_hook: fn runs after a backward has added to the gradient of a leaf
  * (torch.Tensor's register_post_accumulate_grad_hook): an optimizer's step, then
- * dync_set_grad(param, NULL), frees each gradient as soon as it was used. param   a leaf that
- * requires grad
+ * dync_set_grad(param, NULL), frees each gradient as soon as it was used.
+ *   param   a leaf that requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function)
  *   thread  not while running */
@@ -3236,8 +3258,9 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 /* dync_trace_wrapped: fn(grad), without recording gradients. For hooks: in graphs that AOT autograd
  * or dync_make_graph traces it is one node, never looked into, whose result has the form of grad;
- * dync_compile and compiled autograd go through fn. grad    any tensor fn      NULL from it stands
- * for grad
+ * dync_compile and compiled autograd go through fn.
+ *   grad    any tensor
+ *   fn      NULL from it stands for grad
  *   ->      owned by the scope
  *   errors  DYNC_ERR_VALUE, and those of fn
  *   thread  any */
@@ -3256,12 +3279,15 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial);
 DYNC_API void dync_cell_free(dync_cell *cell);
 
 /* dync_cell_set, dync_cell_get: write and read. Traced: the value is a symbol, writing is an effect
- * of every call. errors  DYNC_ERR_VALUE thread  not while running */
+ * of every call.
+ *   errors  DYNC_ERR_VALUE
+ *   thread  not while running */
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value);
 DYNC_API dync_value dync_cell_get(dync_cell *cell);
 
 /* DYNC_COMPILED_AUTOGRAD(backend) { ... }: backward itself captured at run time and handed to
- * `backend` (dynamic shapes, fullgraph) while the block is open. backend   NULL: the default
+ * `backend` (dynamic shapes, fullgraph) while the block is open.
+ *   backend   NULL: the default
  *   ->        begin: false where the backend does not exist; the block is then skipped
  *   errors    DYNC_ERR_VALUE
  *   thread    any */
@@ -3317,18 +3343,21 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features); /* over the last dim */
 /* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a
  * state [layers * directions, batch, hidden]; they give (out, state). The state is h, or (h, c) of
- * an LSTM. rnn: with tanh. thread  any */
+ * an LSTM. rnn: with tanh.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
 /* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch,
  * S, features] (DYNC_NONE or left out: the query), a mask as scaled_dot_product_attention takes it;
- * gives [batch, L, features]. PyTorch's with batch_first. thread  any */
+ * gives [batch, L, features]. PyTorch's with batch_first.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
 /* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a
- * list, too; children are named "0", "1", "2". children   taken, also on failure
+ * list, too; children are named "0", "1", "2".
+ *   children   taken, also on failure
  *   ->         a module; NULL on failure
  *   thread     any */
 #if defined(__cplusplus)
@@ -3351,7 +3380,9 @@ typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
 
 /* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward,
- * "a, b, e, f", user). args    their names, for messages and graphs thread  any */
+ * "a, b, e, f", user).
+ *   args    their names, for messages and graphs
+ *   thread  any */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward,
                                              const char *args, void *user);
@@ -3380,14 +3411,16 @@ DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, 
 DYNC_API void *dync_module_user(const dync_module *m);
 
 /* dync_module_register_class: lets dync_module_open find the forward of a class of one's own.
- * Process-wide. thread  any */
+ * Process-wide.
+ *   thread  any */
 DYNC_API dync_status dync_module_register_class(const char *class_name,
                                                 dync_forward_values forward);
 
 /* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
  *   ->      a module; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered),
- * DYNC_ERR_MEMORY thread  any */
+ *           DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
 
 /* dync_module_child: a child by its path.
@@ -3409,8 +3442,9 @@ DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dyn
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the
- * module's version is a guard). t       a reference is kept; a parameter becomes a leaf that
- * requires grad thread  not while running */
+ * module's version is a guard).
+ *   t       a reference is kept; a parameter becomes a leaf that requires grad
+ *   thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
 
@@ -3419,7 +3453,8 @@ DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tens
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
 /* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made
- * in training mode. thread  not while running */
+ * in training mode.
+ *   thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
 /* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
@@ -3439,17 +3474,20 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
 
 /* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's
  * included, with its gradient; converts those of floating dtype. The tensors stay the same ones, so
- * that optimizers made before go on; what compiled forms know of them is guarded. errors
- * DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
+ * that optimizers made before go on; what compiled forms know of them is guarded.
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one
+ *           have moved
  *   thread  not while running */
 DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its
- * metadata as well. errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name
- * is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE notes   a failed load leaves the module as
- * it was thread  dync_module_save: any; dync_module_load: not while running thread
- * dync_module_save: any; dync_module_load: not while running */
+ * metadata as well.
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or
+ *           unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   notes   a failed load leaves the module as it was
+ *   thread  dync_module_save: any; dync_module_load: not while running
+ *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
@@ -3464,11 +3502,15 @@ DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_
  *   momentum       SGD: none
  *   nesterov       SGD: with momentum
  *   weight_decay   SGD, Adam: none, added to the gradient; AdamW: 1e-2 (negative: none), taken from
- * the parameter beta1, beta2   Adam, AdamW: 0.9, 0.999 eps            Adam, AdamW: 1e-8
+ *                  the parameter
+ *   beta1, beta2   Adam, AdamW: 0.9, 0.999
+ *   eps            Adam, AdamW: 1e-8
  *   ->             released by dync_optim_free; NULL on failure. References to the parameters are
- * kept errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY notes          formulas as PyTorch's.
- * Parameters, state and learning rate are tensors written in place, so a step inside a traced
- *                  function is part of the captured program. C++17: dync_sgd(net, options)
+ *                  kept
+ *   errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   notes          formulas as PyTorch's. Parameters, state and learning rate are tensors written
+ *                  in place, so a step inside a traced function is part of the captured program.
+ *                  C++17: dync_sgd(net, options)
  *   thread         not while running */
 typedef enum { DYNC_OPTIM_SGD, DYNC_OPTIM_ADAM, DYNC_OPTIM_ADAMW } dync_optim_kind;
 typedef struct dync_optim_options {
@@ -3534,44 +3576,48 @@ typedef dync_value (*dync_function)(const dync_value *args, int nargs, void *use
 typedef enum { DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF, DYNC_DYNAMIC_ON } dync_dynamic;
 typedef struct dync_compile_options {
     const char *name DYNC__ZERO; /* default: the function's name in the source */
-    const char *args DYNC__ZERO; /* argument names for messages and printed graphs, "x, y"; default
-                                    "arg0, arg1, ..." */
+    /* argument names for messages and printed graphs, "x, y"; default "arg0, arg1, ..." */
+    const char *args DYNC__ZERO;
     const char *backend DYNC__ZERO; /* default "inductor" */
     /* wins over .backend and needs no registration */
     const struct dync_backend *backend_object DYNC__ZERO;
-    const char *symbolic DYNC__ZERO; /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options
-        DYNC__ZERO; /* backend options, "opt_level=0, threads=1": an unknown name or value is
-                     * DYNC_ERR_VALUE, which lists them. inductor: threads (at most), opt_level (0:
-                     * as no_fuse), fast_math, no_fuse, autotune: kernels are timed when compiled, a
-                     * few milliseconds each; "autotune=PATH" remembers the choices in that file;
-                     * winograd: F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or
-                     * 2x2 where that is faster: up to 3 or 2 times; they differ from direct sums by
-                     * 2e-6 to 3e-6 of their rms (64 to 256 channels), "winograd=2", 2x2 alone, by
-                     * 5e-7 to 1e-6; a NaN fills its tile. Weights are transformed once, while they
-                     * do not change */
-    bool fullgraph
-        DYNC__ZERO; /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place.
-                     * Backward inside is captured: a whole training step is one graph */
-    dync_dynamic dynamic DYNC__ZERO; /* AUTO: a size seen with a second value becomes symbolic; OFF:
-                                        never; ON: at once */
-    int recompile_limit DYNC__ZERO;  /* default 8 */
+    /* names of number arguments that stay symbolic, "d, scale" */
+    const char *symbolic DYNC__ZERO;
+    /* backend options, "opt_level=0, threads=1": an unknown name or value is DYNC_ERR_VALUE, which
+     * lists them. Of inductor:
+     *   threads    at most so many
+     *   opt_level  0: as no_fuse
+     *   fast_math, no_fuse
+     *   autotune   kernels are timed when compiled, a few milliseconds each; "autotune=PATH"
+     *              remembers the choices in that file
+     *   winograd   F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where
+     *              that is faster: up to 3 or 2 times. They differ from direct sums by 2e-6 to 3e-6
+     *              of their rms (64 to 256 channels), "winograd=2", 2x2 alone, by 5e-7 to 1e-6; a
+     *              NaN fills its tile. Weights are transformed once, while they do not change */
+    const char *options DYNC__ZERO;
+    /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside
+     * is captured: a whole training step is one graph */
+    bool fullgraph DYNC__ZERO;
+    /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
+    dync_dynamic dynamic DYNC__ZERO;
+    int recompile_limit DYNC__ZERO; /* default 8 */
     bool error_on_recompile DYNC__ZERO;
-    bool double_backward DYNC__ZERO; /* keep double backward working through the compiled function
-                                        (default: upstream's error) */
-    void *user DYNC__ZERO;           /* for the general form */
+    /* keep double backward working through the compiled function (default: upstream's error) */
+    bool double_backward DYNC__ZERO;
+    void *user DYNC__ZERO; /* for the general form */
     /* once per cached entry that refused a call */
     void (*guard_fail)(const char *reason, void *user) DYNC__ZERO;
     void *guard_fail_user DYNC__ZERO;
-    const char *repro_after
-        DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    const char *repro_after DYNC__ZERO;
     int repro_level DYNC__ZERO; /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;       /* private: so that a call without options has one */
     dync_loc at_ DYNC__ZERO;    /* private: the caller's place */
 } dync_compile_options;
 
 /* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from
- * whatever can be compiled. thread  any */
+ * whatever can be compiled.
+ *   thread  any */
 typedef struct dync_callee {
     int kind, flags;
     void (*fn)(void);
@@ -3671,7 +3717,9 @@ template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
 
 /* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's
  * .args is not at hand: dync_frame(dync_args(bad, "param, y"), a, a); dync_bind also gives the user
- * pointer of the general form. names   copied when the callee is used thread  any */
+ * pointer of the general form.
+ *   names   copied when the callee is used
+ *   thread  any */
 #define dync_args(fn, names) dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
 #define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
 DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user,
@@ -3707,8 +3755,10 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
  *   args    any values; lists nest
  *   ->      owned by the scope; NULL or none on failure
  *   errors  those of the function; DYNC_ERR_UNSUPPORTED and DYNC_ERR_RECOMPILE_LIMIT under
- * .fullgraph; DYNC_ERR_BACKEND notes   a call during which an error is recorded returns nothing and
- * caches nothing. In the steady state a call makes no malloc thread  any */
+ *           .fullgraph; DYNC_ERR_BACKEND
+ *   notes   a call during which an error is recorded returns nothing and caches nothing. In the
+ *           steady state a call makes no malloc
+ *   thread  any */
 #define dync_call(f, ...) \
     dync_call_tensor_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 #define dync_call0(f) dync_call_tensor_at(f, 0, NULL, DYNC_HERE)
@@ -3721,8 +3771,10 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
                                           dync_loc at);
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls
- * in real time. out     a tensor or a list of them, of the results' shapes and dtypes errors  as
- * dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE thread  any, into tensors that no other thread uses */
+ * in real time.
+ *   out     a tensor or a list of them, of the results' shapes and dtypes
+ *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   thread  any, into tensors that no other thread uses */
 #define dync_call_into(f, out, ...)                                                             \
     dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), \
                              DYNC_HERE)
@@ -3746,7 +3798,9 @@ DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int 
                                       const dync_value *args);
 
 /* dync_graph_break: ends the graph here; what follows until the next operator runs in every call,
- * in its place. reason  shown by dync_explain thread  any */
+ * in its place.
+ *   reason  shown by dync_explain
+ *   thread  any */
 DYNC_API void dync_graph_break(const char *reason);
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 #define dync_graph_break(reason) dync_graph_break_at(reason, DYNC_HERE)
@@ -3762,20 +3816,24 @@ DYNC_API void dync_host_print_at(const char *text, dync_loc at);
 DYNC_API bool dync_is_compiling(void);
 
 /* dync_guard_int, dync_guard_tensor: declares a C variable the function reads: it is read again in
- * every call, and a changed value (or another tensor) is another entry. global_name   copied; the
- * guard's name, G['name'] address       borrowed while the compiled function lives thread  any */
+ * every call, and a changed value (or another tensor) is another entry.
+ *   global_name   copied; the guard's name, G['name']
+ *   address       borrowed while the compiled function lives
+ *   thread  any */
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
 
 /* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a
- * traced function is then an error: dync_dim is meant. dim     -rank <= dim < rank thread  not
- * while running */
+ * traced function is then an error: dync_dim is meant.
+ *   dim     -rank <= dim < rank
+ *   thread  not while running */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
 /* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape
  * argument and nothing else. Converted to a float it is DYNC_ERR_VALUE; other arithmetic on it is a
  * wrong number, which dync_set_lint shows. dync_dim_lt, _eq, _gt: compare it with n and guard on
- * the outcome only; dync_size(x, dim) guards on the size. thread  any */
+ * the outcome only; dync_size(x, dim) guards on the size.
+ *   thread  any */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
@@ -3784,8 +3842,10 @@ DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
 /* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
  *   dync_disable                  fn runs as it is, in every call, between two graphs
  *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into; it gives
- * a tensor or up to 8 and reads no values (it runs once over tensors without data, for their
- * shapes) dync_assume_constant_result   fn runs once; its result is baked in thread  any */
+ *                                 a tensor or up to 8 and reads no values (it runs once over
+ *                                 tensors without data, for their shapes)
+ *   dync_assume_constant_result   fn runs once; its result is baked in
+ *   thread  any */
 #define dync_disable(fn) dync_disable_callee(DYNC_FN(fn))
 #define dync_allow_in_graph(fn) dync_allow_in_graph_callee(DYNC_FN(fn))
 #define dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
@@ -3800,17 +3860,20 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  * RuntimeError. Where a call is traced, each graph is compared with its interpretation.
  * DYNC_VERIFY=1 in the environment does it too, for a program as it is.
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function
- * runs once more in each call: effects that dync does not see (a C variable it counts up) happen
- * twice. Tensors of other devices are not compared dync_set_lint: traces twice at the first compile
- * and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
+ *           runs once more in each call: effects that dync does not see (a C variable it counts up)
+ *           happen twice. Tensors of other devices are not compared
+ * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted
+ * by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
  * Both are process-wide and off at first, unless the environment says otherwise; what the program
- * sets wins. thread  any */
+ * sets wins.
+ *   thread  any */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
 /* dync_reset: forgets every compiled entry, guard failure record and compile callback;
- * configuration stays. thread  not while running */
+ * configuration stays.
+ *   thread  not while running */
 DYNC_API void dync_reset(void);
 
 /* dync_on_compile_start, _end: fn runs before and after each compilation.
@@ -3821,7 +3884,9 @@ DYNC_API int dync_on_compile_end(void (*fn)(void *user), void *user);
 DYNC_API void dync_remove_callback(int id);
 
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and
- * dync_module_call run its compiled form. errors  as dync_compile thread  not while running */
+ * dync_module_call run its compiled form.
+ *   errors  as dync_compile
+ *   thread  not while running */
 #if DYNC__DESIGNATORS
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) \
@@ -3839,8 +3904,9 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name,
 
 /* What a backend makes of a graph.
  *   run       values in the order of the placeholders; returns what the graph returns, owned by the
- * scope destroy   may be NULL narrow    may be NULL: the outputs really needed are known now;
- * wrappers forward it */
+ *             scope
+ *   destroy   may be NULL
+ *   narrow    may be NULL: the outputs really needed are known now; wrappers forward it */
 typedef struct {
     dync_value (*run)(void *state, const dync_value *args, int nargs);
     void (*destroy)(void *state);
@@ -3887,8 +3953,10 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
                                         dync_callable *out);
 
 /* dync_aot_autograd: a backend that traces forward and backward jointly and gives each to a
- * compiler of its own. fw_compiler, bw_compiler_or_null   borrowed while the backend is used; NULL:
- * fw_compiler does both thread  any */
+ * compiler of its own.
+ *   fw_compiler, bw_compiler_or_null   borrowed while the backend is used; NULL: fw_compiler does
+ *                                      both
+ *   thread  any */
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler,
                                         const dync_backend *bw_compiler_or_null);
 
@@ -3927,7 +3995,8 @@ DYNC_API char *dync_graph_readable(const dync_graph *graph);
 DYNC_API char *dync_graph_dot(const dync_graph *graph);
 
 /* DYNC_LET(y, dync_add(x, 1)): declares y and names the value in printed graphs; expr must not
- * mention the name. DYNC_SET(x, expr): reassignment: x, x_1, x_2, ... thread  any */
+ * mention the name. DYNC_SET(x, expr): reassignment: x, x_1, x_2, ...
+ *   thread  any */
 #define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)
 #define DYNC_SET(name, expr) (name = dync_named(#name, expr))
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *t);
@@ -3942,14 +4011,16 @@ DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, in
  * breaks.
  *   ->      owned by the scope; NULL on failure
  *   errors  DYNC_ERR_UNSUPPORTED (dync_item, dync_bool, dync_equal, dync_allclose of what the graph
- * computes), DYNC_ERR_DATA_PTR thread  any */
+ *           computes), DYNC_ERR_DATA_PTR
+ *   thread  any */
 #define dync_make_graph(fn, ...) \
     dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs,
                                             const dync_value *args);
 
 /* dync_make_graph_mode: for this thread's next dync_make_graph: run on the real tensors, on fake
- * ones, or with symbolic sizes. thread  any */
+ * ones, or with symbolic sizes.
+ *   thread  any */
 typedef enum { DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC } dync_trace_mode;
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode);
 
@@ -3959,23 +4030,30 @@ DYNC_API dync_graph *dync_graph_retain(dync_graph *graph);
 DYNC_API void dync_graph_free(dync_graph *graph);
 
 /* dync_graph_split: cuts a graph into parts such that each holds only nodes picked, or only nodes
- * not picked. parts   *nparts is the capacity, then the count; each to be freed. They run one after
- * the other and connect by names: a placeholder's dync_node_name is that of an input of the graph,
- * or of a value that an earlier part returned. Each part but the last returns a tuple, in the order
- * and under the names of its output node's inputs (dync_node_inputs); the last one what the graph
- * returns errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY thread  not while running */
+ * not picked.
+ *   parts   *nparts is the capacity, then the count; each to be freed. They run one after the other
+ *           and connect by names: a placeholder's dync_node_name is that of an input of the graph,
+ *           or of a value that an earlier part returned. Each part but the last returns a tuple, in
+ *           the order and under the names of its output node's inputs (dync_node_inputs); the last
+ *           one what the graph returns
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  not while running */
 DYNC_API dync_status dync_graph_split(dync_graph *graph,
                                       bool (*pick)(const dync_node *, void *user), void *user,
                                       dync_graph **parts, int *nparts);
 
 /* dync_aot_export: the functional graph that AOT autograd makes: writes are values, composite
- * operators their parts, each node with its autograd sequence number. joint   false: the forward
- * graph: as graph, but inputs must not be written and outputs must not be views of inputs or of
- * each other true: forward and backward in one: inputs, then a tangent for each output that has a
- * gradient (none where the result is one number, the loss); gives the new values of written inputs,
- * the outputs, and for each input its gradient or none inputs  example inputs out     to be freed
+ * operators their parts, each node with its autograd sequence number.
+ *   joint   false: the forward graph: as graph, but inputs must not be written and outputs must not
+ *           be views of inputs or of each other true: forward and backward in one: inputs, then a
+ *           tangent for each output that has a gradient (none where the result is one number, the
+ *           loss); gives the new values of written inputs, the outputs, and for each input its
+ *           gradient or none
+ *   inputs  example inputs
+ *   out     to be freed
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_RUNTIME, DYNC_ERR_UNSUPPORTED (a program that is not
- * functionalised), DYNC_ERR_MEMORY thread  any */
+ *           functionalised), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint,
                                      dync_graph **out);
 
@@ -3988,18 +4066,23 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
 /* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given:
- * counts, breaks and graphs; the fields for guards, operators and time stay empty. inner   the name
- * of a backend; NULL: "inductor" out     borrowed; zeroed here and filled by compiles until the
- * scope ends in which this is called; that scope owns the texts errors  DYNC_ERR_VALUE (out is
- * NULL), DYNC_ERR_MEMORY thread  any */
+ * counts, breaks and graphs; the fields for guards, operators and time stay empty.
+ *   inner   the name of a backend; NULL: "inductor"
+ *   out     borrowed; zeroed here and filled by compiles until the scope ends in which this is
+ *           called; that scope owns the texts
+ *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
 /* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values.
  *   schema         "(Tensor x, float s) -> Tensor"; several outputs "-> (Tensor, Tensor)"; one that
- * is written "(Tensor(a!) x) -> ()" impl           the body, on tensors with data meta_or_null the
- * same on tensors without data: gives the results' shapes and dtypes (dync_empty). With it the
- * operator is one node in graphs, never looked into, and has no gradient: a dync_autograd_function
- * around it gives it one. NULL: a composite: traced code runs through the body user passed to both
+ *                  is written "(Tensor(a!) x) -> ()"
+ *   impl           the body, on tensors with data
+ *   meta_or_null   the same on tensors without data: gives the results' shapes and dtypes
+ *                  (dync_empty). With it the operator is one node in graphs, never looked into, and
+ *                  has no gradient: a dync_autograd_function around it gives it one. NULL: a
+ *                  composite: traced code runs through the body
+ *   user           passed to both
  *   errors         DYNC_ERR_VALUE (name taken, bad schema), DYNC_ERR_MEMORY
  *   thread         any */
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl,
@@ -4024,14 +4107,16 @@ typedef struct dync_explain_output {
     int graph_count, graph_break_count, op_count, nbreaks, nguards;
     const dync_explain_break *breaks;
     const char *const *guards;
-    const char *const *ops;    /* graph_count texts: the operators of each graph, one a line */
+    /* graph_count texts: the operators of each graph, one a line */
+    const char *const *ops;
     const char *const *graphs; /* graph_count texts: each graph as C */
     double compile_ms;
-    const char *const *memory; /* graph_count texts: what training saves of each graph for backward;
-                                  "" where nothing is differentiated */
+    /* graph_count texts: what training saves of each graph for backward; "" where nothing is
+     * differentiated */
+    const char *const *memory;
     int nrecompiles;
-    const char *const *recompiles; /* explaining a compiled function: why each of its entries was
-                                      made, the oldest first */
+    /* explaining a compiled function: why each of its entries was made, the oldest first */
+    const char *const *recompiles;
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
@@ -4046,8 +4131,9 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
 /* dync_explain_str: the same as text: Graph Count, Graph Break Count, Op Count, Break Reasons.
  *   ->      owned by the scope
  * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source
- * lines where the files can be read, guards, and why a compiled function was compiled again. errors
- * DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY thread  any */
+ * lines where the files can be read, guards, and why a compiled function was compiled again.
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
@@ -4068,8 +4154,9 @@ DYNC_API void dync_set_log(const char *what);
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward
  * may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level",
  * "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp", "same_two_models_use_fp64",
- * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir". errors  DYNC_ERR_VALUE,
- * naming the keys that exist thread  any */
+ * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
 /* ---- minifier: a graph that fails, shrunk to the few operators that fail
@@ -4091,12 +4178,14 @@ typedef struct dync_minified {
 } dync_minified;
 
 /* dync_minify(graph, dync_tuple(x, y), fails, user): the smallest graph found for which the
- * predicate is true, by delta debugging. inputs  one value per placeholder: a list, or a single
- * tensor
+ * predicate is true, by delta debugging.
+ *   inputs  one value per placeholder: a list, or a single tensor
  *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was
- * asked. graph is NULL on failure errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or
- * the error that the predicate recorded there; DYNC_ERR_MEMORY notes   reports its steps on stderr.
- * The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
+ *           asked. graph is NULL on failure
+ *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate
+ *           recorded there; DYNC_ERR_MEMORY
+ *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and
+ *           dync_fails_accuracy use a child of their own.
  *   source  torch/_functorch/fx_minifier.py
  *   thread  not while running */
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
@@ -4104,21 +4193,23 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
 
 /* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does
  * not: it raises, crashes or hangs (in a child process where there is fork). dync_fails_accuracy:
- * its results or gradients are wrong, as judged by a float64 run. thread  not while running */
+ * its results or gradients are wrong, as judged by a float64 run.
+ *   thread  not while running */
 DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n,
                                   void *backend);
 
 /* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more
- * than 64 elements go to a folder "storages" beside it. errors  DYNC_ERR_VALUE, DYNC_ERR_IO,
- * DYNC_ERR_MEMORY thread  any */
+ * than 64 elements go to a folder "storages" beside it.
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend,
                                      bool accuracy, const char *path);
 
 /* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy,
- * --no-accuracy, --save-dir DIR, --no-save-dir,
- * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1
- * where the failure is reproduced or minifying failed; 2 for arguments that it does not know.
+ * --no-accuracy, --save-dir DIR, --no-save-dir, --isolate, --no-isolate, --autocast, --backend
+ * NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or minifying
+ * failed; 2 for arguments that it does not know.
  *   thread  any */
 typedef struct dync_repro_reader dync_repro_reader;
 typedef struct dync_repro_buffer {
@@ -4155,8 +4246,8 @@ typedef struct dync_repro {
 DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro);
 
 /* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded:
- * operators ("aten::add"), nodes of backward
- * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.
+ * operators ("aten::add"), nodes of backward ("AddBackward0"), calls of compiled functions.
+ * Starting forgets the record before.
  *   notes   off it costs next to nothing; what is only traced is not recorded
  *   thread  any */
 DYNC_API void dync_profile_start(void);
@@ -4164,9 +4255,11 @@ DYNC_API void dync_profile_stop(void);
 
 /* dync_profile_event: event i since the start, in the order in which they began.
  *   seq_nr      an operator: of the autograd node that it made; a backward node: its own, that of
- * its operator; -1: none thread      a small number; fwd_thread: the thread that made a backward
- * node, -1 for others start_ns    since dync_profile_start; time_ns: how long shapes      sizes of
- * an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until the next start
+ *               its operator; -1: none
+ *   thread      a small number; fwd_thread: the thread that made a backward node, -1 for others
+ *   start_ns    since dync_profile_start; time_ns: how long
+ *   shapes      sizes of an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until
+ *               the next start
  *   ->          false past the last
  *   thread      any */
 typedef struct {
@@ -4185,7 +4278,8 @@ DYNC_API dync_status dync_profile_save(const char *path);
 DYNC_API char *dync_profile_table(void);
 
 /* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that
- * reached DYNC_MALLOC or the buffer. thread  any */
+ * reached DYNC_MALLOC or the buffer.
+ *   thread  any */
 typedef struct {
     int64_t live_bytes, peak_bytes, live_tensors, mallocs;
 } dync_memory;
@@ -4214,10 +4308,12 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
 /* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no
- * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model. errors
- * DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY notes as
- * with every file that dync saves, the old one stays until the new one is whole: it is written
- * beside, synced and renamed thread  any */
+ * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model.
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express),
+ *           DYNC_ERR_MEMORY
+ *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is
+ *           written beside, synced and renamed
+ *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
@@ -4228,14 +4324,16 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const c
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
  *   notes   a registered operator is called with what the file says, as far as its schema and its
- * meta function let it thread  any */
+ *           meta function let it
+ *   thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
- * Sizes of files are fixed: they have no symbols. nodes     values of the graph; 100,000 elements
- * of any one value, views and what is only expanded included; 2^36 work      scalar operations of
- * one run, estimated from the sizes; 10^15 */
+ * Sizes of files are fixed: they have no symbols.
+ *   nodes     values of the graph; 100,000
+ *   elements  of any one value, views and what is only expanded included; 2^36
+ *   work      scalar operations of one run, estimated from the sizes; 10^15 */
 typedef struct dync_limits {
     int64_t nodes, elements, work;
 } dync_limits;
@@ -4252,8 +4350,10 @@ DYNC_API void dync_program_free(dync_program *program);
 /* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
  *   ->      dync_npy_load: owned by the scope; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE,
- * DYNC_ERR_MEMORY notes   saving copies a strided tensor row by row; loading takes either byte
- * order and either memory order thread  any */
+ *           DYNC_ERR_MEMORY
+ *   notes   saving copies a strided tensor row by row; loading takes either byte order and either
+ *           memory order
+ *   thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
 DYNC_API dync_tensor *dync_npy_load(const char *path);
 #endif
@@ -4264,9 +4364,9 @@ DYNC_API dync_tensor *dync_npy_load(const char *path);
 /* ==== base/priv.h ================================================================================== */
 /* base/priv.h: compiler shims of the implementation. Nothing here is seen by users.
  *
- * DYNC_API   public function        DYNC__FN   internal, used by another file        static helper
- * of one file The merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it
- * hidden external linkage. */
+ * DYNC_API public function DYNC__FN internal, used by another file static helper of one file The
+ * merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it hidden external
+ * linkage. */
 #ifndef DYNC__PRIV_H
 #define DYNC__PRIV_H
 #if defined(__cplusplus)
@@ -4289,8 +4389,8 @@ DYNC_API dync_tensor *dync_npy_load(const char *path);
 #else
 #define DYNC__FN extern
 #endif
-#define DYNC__DATA_DECL \
-    extern /* a table another file reads: declared so, defined with DYNC__DATA */
+/* a table another file reads: declared so, defined with DYNC__DATA */
+#define DYNC__DATA_DECL extern
 #define DYNC__DATA
 #elif defined(__GNUC__)
 #define DYNC__FN __attribute__((unused)) static
@@ -4352,16 +4452,19 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
- * under -O2. The order of files (dync.in.h) names one level, which holds until the next: DYNC__COLD
- * makes things once (captures, compiles, prints, reads files): not optimised DYNC__RARE    the same
- * for one function of a module that else is optimised DYNC__BUSY    one function of a cold or warm
- * module that runs hundreds of times in a compilation, or loops long DYNC__WARM    runs in every
- * eager operator or training step beside much more work: quickly optimised DYNC__OFTEN   one
- * function of such a module that runs in every compiled call DYNC__HOT     runs in every compiled
- * call, or loops over elements: -O2 without the passes that cost much and give it little
+ * under -O2. The order of files (dync.in.h) names one level, which holds until the next:
+ *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a
+ *                 compilation, or loops long
+ *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly
+ *                 optimised
+ *   DYNC__OFTEN   one function of such a module that runs in every compiled call
+ *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that
+ *                 cost much and give it little
  *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each
- * declaration under it) Who asks for a small program (-Os) or compiles the files one by one gets
- * what he asks for. */
+ *                 declaration under it)
+ * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
@@ -4414,8 +4517,8 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM
 #endif
 
-/* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads.
- */
+/* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no
+ * threads. */
 #if defined(__GNUC__) && !defined(DYNC_NO_THREADS) && !defined(DYNC_NO_ATOMICS)
 #define DYNC__ATOMIC_INC(p) __atomic_add_fetch((p), 1, __ATOMIC_RELAXED)
 #define DYNC__ATOMIC_DEC(p) __atomic_sub_fetch((p), 1, __ATOMIC_ACQ_REL)
@@ -4462,9 +4565,8 @@ static inline int dync__bit_length(unsigned long long x)
     _Pragma("float_control(push)") _Pragma("float_control(precise, on)") \
         _Pragma("clang fp contract(off)")
 #define DYNC__STRICT_FP_END _Pragma("float_control(pop)")
-#elif defined(__GNUC__) &&  \
-    (defined(__x86_64__) || \
-     defined(__i386__)) /* fast-math also drops ieee-fp: comparisons with NaN */
+/* fast-math also drops ieee-fp: comparisons with NaN */
+#elif defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define DYNC__STRICT_FP_BEGIN                                                                  \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")") \
         _Pragma("GCC target(\"ieee-fp\")")
@@ -4488,8 +4590,9 @@ DYNC__LEVELS_BEGIN
 #define DYNC__BASE_H
 
 /* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each
- * registers a destructor with dync__thread_state_on_exit. Reached by dync__tls (a plain
- * thread-local: no call, no lock). ------------------------- */
+ * registers a destructor
+ * with dync__thread_state_on_exit. Reached by dync__tls (a plain thread-local: no call, no lock).
+ * ------------------------- */
 typedef struct dync__error_slot {
     dync_status status;
     char class_name[64];
@@ -4500,17 +4603,20 @@ typedef struct dync__thread {
     dync__error_slot error;
     void (*error_handler)(dync_status, const char *, void *);
     void *error_user;
-    dync_loc at;      /* the user's source line of the operator in flight */
-    dync_loc call_at; /* of the dync_call that begins: read before any of the user's code runs */
-    const char *op;   /* its name, for messages */
-    const char *module_text; /* what the user wrote for the module whose call begins while a
-                                function is traced; NULL: nothing */
-    const char *within;      /* of the operator that is being made of others; NULL: none is */
-    bool grad_enabled_off;   /* grad mode, inverted so that zeroed state means on */
-    bool double_backward;    /* what is being compiled keeps double backward working */
-    bool compiling;          /* a function is being traced by this thread */
-    bool compiled_autograd;  /* autograd/: backward is captured in this thread */
-    bool recording; /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
+    dync_loc at; /* the user's source line of the operator in flight */
+    /* of the dync_call that begins: read before any of the user's code runs */
+    dync_loc call_at;
+    const char *op; /* its name, for messages */
+    /* what the user wrote for the module whose call begins while a function is traced; NULL:
+     * nothing */
+    const char *module_text;
+    const char *within;     /* of the operator that is being made of others; NULL: none is */
+    bool grad_enabled_off;  /* grad mode, inverted so that zeroed state means on */
+    bool double_backward;   /* what is being compiled keeps double backward working */
+    bool compiling;         /* a function is being traced by this thread */
+    bool compiled_autograd; /* autograd/: backward is captured in this thread */
+    /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
+    bool recording;
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;        /* of this thread; joined to dync__counters when it ends */
@@ -4519,22 +4625,23 @@ typedef struct dync__thread {
     int32_t event, event_epoch; /* profile.c: the event it is in + 1, and of which record */
     uint64_t seq;               /* autograd/: the sequence number its next node gets */
     int64_t fail_at;            /* mem.c: this many allocations ahead one fails; 0: none */
-    struct dync__reserve
-        *reserve;     /* mem.c: given back when memory runs out, before the last try; NULL: none */
+    /* mem.c: given back when memory runs out, before the last try; NULL: none */
+    struct dync__reserve *reserve;
     bool quiet;       /* err.c: an error guard is open: no handler, no stderr */
     int most_threads; /* pool.c: of loops that this thread begins; 0: all there are */
-    bool in_pool;     /* pool.c: runs a part of a parallel loop: loops inside it run inline */
+    /* pool.c: runs a part of a parallel loop: loops inside it run inline */
+    bool in_pool;
     uint64_t error_count;                       /* err.c: errors recorded so far */
     struct dync__thread *next, *prev;           /* thread.c: the list of armed threads */
     struct dync__cache *cache;                  /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes;                /* tensor/scope.c */
     struct dync__object_slot_cache *slot_cache; /* handle.c */
-    struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the
-                                                 plan that runs; NULL: not known */
-    const struct dync__node
-        *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
-    struct dync__handler
-        *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
+    struct dync__tensor *const *plan_tensors;
+    /* graph/run.c: the node of a graph that is being run; NULL outside */
+    const struct dync__node *interpreted;
+    /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    struct dync__handler *handler;
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
@@ -4549,10 +4656,10 @@ static DYNC__TLS dync__thread dync__tls;
 #undef DYNC_D
 #define DYNC_T(x, what) (x)
 #define DYNC_D(x, what) (x)
-#define DYNC_HERE \
-    dync__tls.at /* the library's own calls say the user's place; dync.in.h's last lines end it */
-#define DYNC_OP(f, p, op, ...) \
-    (f)(__VA_ARGS__) /* which says dync__tls.at: less code than handing it over */
+/* the library's own calls say the user's place; dync.in.h's last lines end it */
+#define DYNC_HERE dync__tls.at
+/* which says dync__tls.at: less code than handing it over */
+#define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread,
  * last registered first. Call once per layer from its init hook (process-wide list, fixed capacity
  * 16). */
@@ -4600,9 +4707,9 @@ DYNC__FN void dync__error_raise(const dync__error_slot *);
 DYNC__FN uint64_t dync__error_count(void);
 
 /* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16
- * bytes on 64-bit machines); data 64-byte aligned.
- * ----------------------------------------------------------------------------------------------------
- */
+ * bytes on 64-bit machines);
+ * data 64-byte aligned.
+ * ---------------------------------------------------------------------------------------------------- */
 /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);
@@ -4757,11 +4864,11 @@ typedef struct dync__option_path {
 typedef struct dync__option {
     const char *key;
     dync__option_kind kind;
-    size_t at, size; /* of the field: int (BOOL, INT; WORD: which), double, char[size],
-                        dync__option_path */
+    /* of the field: int (BOOL, INT; WORD: which), double, char[size], dync__option_path */
+    size_t at, size;
     double least, most;
-    int step,
-        alone; /* INT: from the least on; what the name without a value means (0: it needs one) */
+    /* INT: from the least on; what the name without a value means (0: it needs one) */
+    int step, alone;
     const char *words, *help; /* WORD: "needed, all" */
     unsigned of;              /* whose option it is, for tables of several owners */
 } dync__option;
@@ -4783,10 +4890,10 @@ typedef struct dync__option_item {
 DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out);
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no
- * state. Key = seed, counter = index: one block per number, so the kinds below never share bits.
- * uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
- * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v
- * the doubles of out[0,1], out[2,3] (loop/expand.c). */
+ * state. Key = seed, counter =
+ * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) *
+ * 2^-24, uniform_f64 = ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v)
+ * in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 /* counter {offset, 0}, key seed */
 DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);
@@ -5091,8 +5198,8 @@ DYNC__INLINE void *dync__object_peek(const void *handle, uint32_t kind)
  * error is pending. */
 DYNC__FN const char *dync__object_text(uint32_t kind); /* "a graph" */
 DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who);
-/* The word of an object, which gets its slot when it is first asked for; NULL and DYNC_ERR_MEMORY.
- */
+/* The word of an object, which gets its slot when it is first asked for; NULL and
+ * DYNC_ERR_MEMORY. */
 DYNC__FN void *dync__object_handle(dync__object *, uint32_t kind);
 /* notes the user's line as where it was made */
 DYNC__FN void dync__object_made(dync__object *);
@@ -5313,8 +5420,8 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 #elif defined(__APPLE__)
 #define DYNC__MAP_ANONYMOUS 0x1000
 #else
-#define DYNC__MAP_ANONYMOUS \
-    0x20 /* -std=c11 hides it; the same on every Linux that has a JIT here */
+/* -std=c11 hides it; the same on every Linux that has a JIT here */
+#define DYNC__MAP_ANONYMOUS 0x20
 #endif
 #if defined(__linux__) && defined(__x86_64__)
 /* memfd_create without its wrapper, which old C libraries lack */
@@ -5687,10 +5794,10 @@ DYNC__RARE DYNC__FN void dync__thread_arm(void)
  * (the address DYNC_MALLOC gave stands in the word before them).
  *
  * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady
- * state does not reach DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k
- * and 1.5 * 2^k up to 64 MiB (from a buffer, which is scarce, only the small ones). When the lists
- * of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before
- * the second try.
+ * state does not reach DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and
+ * 1.5 * 2^k up to 64 MiB (from a buffer, which is scarce, only the small ones). When the lists of a
+ * thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before the
+ * second try.
  *
  * Statistics count what callers asked for. Each thread sums on its own and adds to the process'
  * sums every 64 KiB, so figures are exact for one thread and for threads that have ended. Sources:
@@ -6735,7 +6842,8 @@ static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, 
 
 static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
 {
-    char text[512]; /* 1e308 with 100 decimals has 410 characters */
+    /* 1e308 with 100 decimals has 410 characters */
+    char text[512];
     size_t sign = f->plus || f->blank;
     int precision = f->precision > 100 ? 100 : f->precision;
     int n = conversion == 'g' && precision < 0
@@ -7093,8 +7201,8 @@ typedef struct dync__num_big {
     uint32_t limb[DYNC__NUM_LIMBS];
 } dync__num_big;
 
-/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS.
- */
+/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see
+ * DYNC__NUM_LIMBS. */
 static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint32_t base)
 {
     uint64_t carry = add;
@@ -7151,8 +7259,8 @@ static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
     return n;
 }
 
-/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives zero.
- */
+/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives
+ * zero. */
 static void dync__num_round(dync__num_decimal *d, int keep)
 {
     if (keep >= d->n) return;
@@ -7693,9 +7801,9 @@ static void dync__log_unknown(const char *name, size_t n)
 {
     char stages[512];
     size_t used = 0;
-    for (int i = 0; i < DYNC__N_LOG_STAGES; i++)
-        used += (size_t)dync__format(stages + used, sizeof stages - used, " %s",
-                                     dync__log_names[i]); /* all of them: 120 bytes */
+    for (int i = 0; i < DYNC__N_LOG_STAGES; i++) /* all of them: 120 bytes */
+        used +=
+            (size_t)dync__format(stages + used, sizeof stages - used, " %s", dync__log_names[i]);
     dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name,
                stages);
 }
@@ -8401,8 +8509,8 @@ static struct {
     bool hooked;
     dync__pool_worker *worker;
     int n_workers, n_allocated;
-    uint32_t
-        asked; /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
+    /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
+    uint32_t asked;
 } dync__pool;
 
 static void dync__pool_after_fork(void)
@@ -8607,8 +8715,8 @@ DYNC__COLD
  * dync__str.
  *
  * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after
- * the value; depth <= 64;
- * \u0000 is refused, for strings are NUL-terminated. An error names the line and column. */
+ * the value; depth <= 64; \u0000 is refused, for strings are NUL-terminated. An error names the
+ * line and column. */
 
 enum { DYNC__JSON_DEPTH = 64 };
 typedef struct dync__json_reader {
@@ -8931,7 +9039,8 @@ static struct {
     dync__arena arena;
     dync__map names; /* hash of a text -> the text */
     uint64_t start;
-    int32_t epoch; /* of the record: an event begun before dync_profile_start is none of it */
+    /* of the record: an event begun before dync_profile_start is none of it */
+    int32_t epoch;
 } dync__profile;
 
 DYNC__FN int32_t dync__thread_number(void)
@@ -9208,8 +9317,8 @@ DYNC__PLAIN
 
 /* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of
  * dync_dtype */
-/*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors
- * numpy  onnx ptx compute */
+/*    id    name c_type bytes kind(f float i int b bool) fx guard name safetensors numpy onnx ptx
+ *          compute */
 /* clang-format off */
 #define DYNC__DTYPES(X)                                                                      \
     X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
@@ -9325,7 +9434,8 @@ enum {
         64 /* capture/: a fake that has a history since it was written in place: no leaf */
 };
 typedef struct dync__tensor {
-    int32_t refs; /* 0: the slot is free; then numel is the next free slot of the shared list */
+    /* 0: the slot is free; then numel is the next free slot of the shared list */
+    int32_t refs;
     uint32_t generation, slot;
     int32_t retains; /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
@@ -9335,12 +9445,13 @@ typedef struct dync__tensor {
     dync__layout lay;
     dync__storage *storage;
     struct dync__grad_meta *grad; /* autograd/: NULL until needed */
-    struct dync__node *node; /* graph/: the value this tensor stands for while a trace is open */
-    int32_t node_output;     /* which output of node */
-    uint64_t trace_id;       /* the trace node belongs to */
-    uint64_t id;             /* never reused */
-    const char *name;        /* interned, or NULL */
-    const char *op;          /* what made it */
+    /* graph/: the value this tensor stands for while a trace is open */
+    struct dync__node *node;
+    int32_t node_output; /* which output of node */
+    uint64_t trace_id;   /* the trace node belongs to */
+    uint64_t id;         /* never reused */
+    const char *name;    /* interned, or NULL */
+    const char *op;      /* what made it */
     dync_loc at;
 } dync__tensor;
 
@@ -9549,8 +9660,9 @@ typedef struct dync__sz_term {
 } dync__sz_term;
 typedef struct dync__sz_expr {
     int64_t token, hint; /* of a number: the bits of both */
-    int8_t kind; /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the
-                    dync__sf_op of a number */
+    /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a
+     * number */
+    int8_t kind;
     int symbol;
     int64_t a, b; /* sizes or tokens; of a number the bits of its operands */
     int n_terms;
@@ -9558,10 +9670,13 @@ typedef struct dync__sz_expr {
 } dync__sz_expr;
 typedef struct dync__sz_symbol {
     int64_t token, low, high; /* what comparisons have left of its range */
-    int64_t is;               /* 0, or what it was found to be: a number or another token */
-    const char *source;       /* "L['x'].size()[0]" */
-    bool marked;     /* the user promised that it changes: making it a number is an error */
-    bool number;     /* of the user's, not a size: any value, it may be 0 or 1 */
+    /* 0, or what it was found to be: a number or another token */
+    int64_t is;
+    const char *source; /* "L['x'].size()[0]" */
+    /* the user promised that it changes: making it a number is an error */
+    bool marked;
+    /* of the user's, not a size: any value, it may be 0 or 1 */
+    bool number;
     int tensor, dim; /* where a call finds it */
 } dync__sz_symbol;
 typedef struct dync__sz_guard {
@@ -11231,8 +11346,10 @@ typedef struct dync__tensor_state {
 static struct {
     dync__mutex lock; /* for n_chunks and the shared list */
     uint32_t n_chunks;
-    int64_t free; /* slot + 1 of the first free one; the next stands in numel; 0: none */
-    uint32_t first_generation; /* of new slots: after dync_shutdown old handles stay stale */
+    /* slot + 1 of the first free one; the next stands in numel; 0: none */
+    int64_t free;
+    /* of new slots: after dync_shutdown old handles stay stale */
+    uint32_t first_generation;
     uint64_t next_id;
     int64_t live;
 } dync__slots;
@@ -12354,7 +12471,8 @@ typedef struct dync__show {
     const char *data;
     size_t bytes; /* of an element */
     bool is_float, whole, scientific, summarise;
-    double least, most; /* sizes of the finite elements that are not 0; least 0: there are none */
+    /* sizes of the finite elements that are not 0; least 0: there are none */
+    double least, most;
     int width;
 } dync__show;
 
@@ -12664,7 +12782,8 @@ typedef struct dync__access {
 } dync__access;
 
 typedef struct dync__inst {
-    uint8_t prim, type; /* type: compute dtype of the result (of the stored value for store) */
+    /* type: compute dtype of the result (of the stored value for store) */
+    uint8_t prim, type;
     int16_t section;
     int32_t arg[3];      /* instruction numbers, -1 none */
     int32_t buf, access; /* load loadx store storex; index uses access; -1 none */
@@ -12686,14 +12805,16 @@ typedef struct dync__buf {
 
 typedef struct dync__kernel {
     const char *name;
-    int n_outer, n_dims; /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    int n_outer, n_dims;
     int64_t extent[DYNC__LOOP_MAX_DIMS];
     DYNC__VEC(dync__inst) inst;
     DYNC__VEC(dync__access) access;
     DYNC__VEC(dync__buf) buf;
     dync__arena *arena; /* where the vectors grow */
     bool uses_random;
-    bool failed; /* sticky: memory ran out while building */
+    /* sticky: memory ran out while building */
+    bool failed;
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
     struct {
         int32_t head[64];
@@ -14000,8 +14121,8 @@ DYNC__COLD
  *
  *   + what only large arguments (2^17 in f32, 2^20 in f64) need: machine code goes round it.
  *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at
- * eight floats next to multiples of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats,
- * tan at 2262.
+ *     eight floats next to multiples
+ *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
  *
  * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside
  * them. A number's "bits" are its bit pattern as I32 (F32) or I64 (F64). */
@@ -14064,8 +14185,8 @@ DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c)
 {
     return dync__lb_f(b, dync__lb_type(b, like), c);
 }
-DYNC__INLINE int dync__m_i(dync__lb *b, int like,
-                           int64_t n) /* integer constant of the width of `like` */
+/* integer constant of the width of `like` */
+DYNC__INLINE int dync__m_i(dync__lb *b, int like, int64_t n)
 {
     return dync__lb_i(b, dync__m_wide(b, like) ? DYNC_I64 : DYNC_I32, n);
 }
@@ -14520,8 +14641,8 @@ static int dync__simplify_local(dync__lb *b, int v)
 }
 
 /* Passes every instruction through the builder again. across: equal values of different phases
- * become one, which is then kept; local: what is not worth keeping is made again where it is used.
- */
+ * become one, which is then kept; local: what is not worth keeping is made again where it is
+ * used. */
 static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
 {
     dync__inst *old = k->inst.at;
@@ -14647,11 +14768,12 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
  * readers;
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
  *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
- * where that does not cost more. Memory: no more loads than the loads and stores that go.
- * Arithmetic: computed no more often than before; or worth at most 4 additions; or at most 12 and
- * twice as often. A producer that stays for its other results: at most 4, and fewer loads. What is
- * broadcast from an eighth of its elements or less does so first, before some reader takes it in
- * and stores it for the others;
+ *      where that
+ * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed
+ * no more often than before; or worth at most 4 additions; or at most 12 and twice as often. A
+ * producer that stays for its other results: at most 4, and fewer loads. What is broadcast from an
+ * eighth of its elements or less does so first, before some reader takes it in and stores it for
+ * the others;
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
  * the work stays linear. */
@@ -14664,18 +14786,18 @@ typedef struct dync__fuse_set {
 typedef struct dync__fuse_node {
     dync__fuse_step step;
     bool dead;
-    uint64_t reads, writes;   /* buffer ids modulo 64, to reject fast */
-    dync__fuse_set reach;     /* nodes that must run after this one */
-    dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused;
-                                 cleared when one changes */
+    uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;   /* nodes that must run after this one */
+    /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+    dync__fuse_set failed[2];
 } dync__fuse_node;
 
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
     dync__map last_read; /* of a buffer: the last step of all that reads it */
-    int end, n, skip_a,
-        skip_b; /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    int end, n, skip_a, skip_b;
     dync__fuse_node *node;
 } dync__fuse_graph;
 
@@ -15991,8 +16113,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     job->no_memory = k->failed;
     if (k->failed) return NULL;
     for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
-        if (k->inst.at[i].prim == DYNC__P_scan)
-            return NULL; /* code carries its sum along one loop */
+        /* code carries its sum along one loop */
+        if (k->inst.at[i].prim == DYNC__P_scan) return NULL;
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }
@@ -16380,10 +16502,9 @@ static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
     /* -0 becomes 0 */
     if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64))
         v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
-    for (; n > 1; n = (n + 1) / 2)
+    for (; n > 1; n = (n + 1) / 2) /* of two zeros the first */
         for (int t = 0; t < n; t += 2)
-            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1)
-                                 : v[t]; /* of two zeros the first */
+            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];
     return v[0];
 }
 
@@ -16666,8 +16787,8 @@ static int dync__exp_power(dync__lb *b, int like, int field)
     return dync__m_float(b, dync__m_shlk(b, field, dync__exp_consts_of(b, like)->mantissa_bits));
 }
 
-/* p * 2^n in two steps, for overflow and subnormal results; the low bits of field are n + 2 bias.
- */
+/* p * 2^n in two steps, for overflow and subnormal results; the low bits of field are n + 2
+ * bias. */
 static int dync__exp_scale(dync__lb *b, int p, int field)
 {
     int half = dync__m_shrk(b, field, 1), rest = dync__m_sub(b, field, half);
@@ -17368,8 +17489,8 @@ DYNC__FN int dync__vm_pow(dync__lb *b, int x, int y)
 
 /* ---- rsqrt ----------------------------------------------------------------------------------- */
 
-/* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x - s^2.
- */
+/* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x -
+ * s^2. */
 DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a)
 {
     int one = dync__m_k(b, a, 1.0), s = dync__m_sqrt(b, a), y = dync__m_div(b, one, s);
@@ -17480,16 +17601,19 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
  * loop.h.
  *
  * |x| = q pi/2 + r with |r| <= pi/4 (a little more for huge x), r in two words; then one odd and
- * one even polynomial (minimax, Sollya) and a choice by q. The reduction holds for every finite
- * argument, as everything in an expression is always evaluated: F32  below 2^17 in F32: n pi/2 is
- * taken away in three words of 24 bits, the first exactly, as |x| and n times it are multiples of
- *        2^-24 less than 1 apart. Above, in F64: |x| times two words of 2/pi. The words are taken
- * from the place in 2/pi that matters for the size of x (Payne & Hanek 1983): what lies above only
- * adds multiples of four quadrants. Four ranges cover all floats. Without FMA all of it in F64. F64
- * below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems 1993),
- * exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by a barrel of
- * selects. fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for
- * |x| < 2^20. Beyond, precision is lost. The large arguments hang on seldom-taken selects, so that
+ * one even polynomial (minimax,
+ * Sollya) and a choice by q. The reduction holds for every finite argument, as everything in an
+ * expression is always evaluated:
+ *   F32  below 2^17 in F32: n pi/2 is taken away in three words of 24 bits, the first exactly, as
+ *        |x| and n times it are multiples of 2^-24 less than 1 apart. Above, in F64: |x| times two
+ *        words of 2/pi. The words are taken from the place in 2/pi that matters for the size of x
+ *        (Payne & Hanek 1983): what lies above only adds multiples of four quadrants. Four ranges
+ *        cover all floats. Without FMA all of it in F64.
+ *   F64  below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems
+ *        1993), exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by
+ *        a barrel of selects.
+ * fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for |x| <
+ * 2^20. Beyond, precision is lost. The large arguments hang on seldom-taken selects, so that
  * machine code goes round them where no lane has one. Without FMA the words of Payne-Hanek have no
  * exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 
@@ -17839,8 +17963,8 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync_
 DYNC__PLAIN
 
 /* ==== codegen/codegen.h ============================================================================ */
-/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/.
- */
+/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before
+ * kernel/. */
 #ifndef DYNC__CODEGEN_H
 #define DYNC__CODEGEN_H
 
@@ -17976,8 +18100,9 @@ typedef enum {
 typedef struct dync__interp_step {
     uint8_t kind, level, type; /* type: compute type of the value */
     uint8_t bytes;             /* of one element in memory; OP: of a scalar operand */
-    uint8_t scalars, spread;   /* OP: operands that are scalars; those that are one element */
-    int32_t dst, a, b, c;      /* values */
+    /* OP: operands that are scalars; those that are one element */
+    uint8_t scalars, spread;
+    int32_t dst, a, b, c; /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
     dync__tile_fn fn;
@@ -17986,7 +18111,8 @@ typedef struct dync__interp_step {
 typedef struct dync__interp_reduce {
     uint8_t kind, type, bytes;
     int32_t phase, dst;
-    size_t acc, partial; /* scratch: running state; a tile's partial results, or folds */
+    /* scratch: running state; a tile's partial results, or folds */
+    size_t acc, partial;
     dync__tile_fn partials, combine;
     union {
         int64_t i;
@@ -18011,9 +18137,11 @@ struct dync__code {
     int64_t n_rows, n_inner, tile_rows, tile_inner;
     int64_t row_group; /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
-    bool serial; /* order between lanes matters (storex, stores that share places) */
+    /* order between lanes matters (storex, stores that share places) */
+    bool serial;
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
-    int32_t *section; /* first step of prologue, row 0, phase 0, ..., row P, and end */
+    /* first step of prologue, row 0, phase 0, ..., row P, and end */
+    int32_t *section;
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
@@ -18061,11 +18189,12 @@ typedef struct dync__ib {
     bool sectioned;                         /* sections keep their order */
     int64_t keep_bytes, lane_bytes;         /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
-    int32_t *direct;            /* by instruction: the store it may compute into, -1 none */
+    /* by instruction: the store it may compute into, -1 none */
+    int32_t *direct;
     int32_t *val, *val_phase;   /* value now; phase it was made in */
     int32_t *wide, *wide_phase; /* its expansion over a tile */
-    int32_t *seldom; /* by instruction: the select that it and those up to there are skipped for, -1
-                        none */
+    /* by instruction: the select that it and those up to there are skipped for, -1 none */
+    int32_t *seldom;
     int64_t *keep_off;        /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
     int section;              /* where emission goes */
@@ -18144,8 +18273,9 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
-#define DYNC__BESIDE_JIT DYNC__WARM /* what machine code leaves over is compiled quickly */
-#define DYNC__SPARE DYNC__COLD      /* what only calls loops that others optimise */
+/* what machine code leaves over is compiled quickly */
+#define DYNC__BESIDE_JIT DYNC__WARM
+#define DYNC__SPARE DYNC__COLD /* what only calls loops that others optimise */
 #else
 #define DYNC__JIT_X86 0
 #define DYNC__BESIDE_JIT DYNC__HOT
@@ -18478,8 +18608,8 @@ typedef struct dync__xasm {
     bool evex, failed;
 } dync__xasm;
 
-/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing.
- */
+/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
+ * zeroing. */
 enum { DYNC__X_ZERO = 8 };
 DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm,
                         int k);
@@ -18541,12 +18671,13 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };
  * 4 */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO };
 typedef struct dync__xstream {
-    int32_t access, buf, inst;               /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches;
-                                                turned: dense by way of a tile (jit.h) */
-    int8_t gpr;                              /* where the phase being emitted has its address; -1 */
-    int32_t pointer; /* else where in the frame; -1: in the argument block; of a turned stream of a
-                        square kernel, where its square is */
+    int32_t access, buf, inst; /* inst: the value that a row buffer keeps */
+    /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
+    uint8_t kind, lane, bytes, past, turned;
+    int8_t gpr; /* where the phase being emitted has its address; -1 */
+    /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel,
+     * where its square is */
+    int32_t pointer;
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
  * its extent, per stream its record. */
@@ -18577,10 +18708,12 @@ typedef struct dync__xval {
 typedef struct dync__xred {
     int32_t inst, phase;
     uint8_t kind, type, n_acc;
-    bool ordered, in_regs; /* ordered: float sums and products, whose order of additions is fixed */
+    /* ordered: float sums and products, whose order of additions is fixed */
+    bool ordered, in_regs;
     int8_t reg[DYNC__XG_UNROLL];
     int32_t acc, level; /* in the frame */
-    int32_t where;      /* argmax, argmin: of the accumulated extremes, in the frame */
+    /* argmax, argmin: of the accumulated extremes, in the frame */
+    int32_t where;
     dync__xrm identity;
 } dync__xred;
 /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
@@ -18604,11 +18737,12 @@ typedef struct dync__xg {
      * brief: one grain, or 16 rows, is all */
     bool wide, vertical, split, tall, brief;
     bool ends; /* tall: what is emitted comes after all rows */
-    bool square,
-        turned_once;   /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    bool square, turned_once;
     int8_t turned[16]; /* where its rows are */
     int row;           /* of the square */
-    int32_t state;     /* tall: frame: where the columns at hand keep levels between calls */
+    /* tall: frame: where the columns at hand keep levels between calls */
+    int32_t state;
     int n_row_dims, n_inner_dims; /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -18617,14 +18751,15 @@ typedef struct dync__xg {
     int32_t *stream_of;   /* by instruction: load, store, index */
     int32_t *keep_stream; /* by instruction: of its row buffer; -1 */
     int32_t *slot;        /* by instruction: in the frame; -1 none */
-    int32_t *cone_of;     /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
-    dync__xscan *scan;    /* by instruction: of the phase being emitted */
+    /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    int32_t *cone_of;
+    dync__xscan *scan; /* by instruction: of the phase being emitted */
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
-    int32_t cone_input, saved_regs,
-        cone_areas;   /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t *pool_at; /* by instruction: of a constant, or where a draw lies in the frame; -1 not
-                         there yet */
+    /* cone_input: of the cone at hand, -1; the rest in the frame */
+    int32_t cone_input, saved_regs, cone_areas;
+    /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
+    int32_t *pool_at;
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
@@ -18636,17 +18771,19 @@ typedef struct dync__xg {
     DYNC__VEC(int32_t) uses;
     int8_t *hoist; /* by instruction: a register for the whole loop; -1 */
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
-    int32_t owner[32], owner_k[8];              /* instruction * UNROLL + u; -1 */
-    int32_t tail_mask, tail_mask64, tail_count; /* frame: masks of the U vectors (64 bytes apart),
-                                                   for 64-bit lanes; lanes left */
-    int32_t top; /* label of the next row; late: behind what is hoisted, as rows do nothing else to
-                    registers */
+    int32_t owner[32], owner_k[8]; /* instruction * UNROLL + u; -1 */
+    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t tail_mask, tail_mask64, tail_count;
+    /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    int32_t top;
     bool late;
-    uint8_t *leads; /* by instruction: one number for all lanes, by which alone lines are found:
-                       made for one vector, of lanes as many as there is room for */
-    int32_t lead;   /* frame: of the load at hand */
-    int32_t place;  /* frame: inner indices before the lane loop at hand */
-    dync__xrm line; /* the one index that leads the stream at hand, in memory; else none */
+    /* by instruction: one number for all lanes, by which alone lines are found: made for one
+     * vector, of lanes as many as there is room for */
+    uint8_t *leads;
+    int32_t lead;  /* frame: of the load at hand */
+    int32_t place; /* frame: inner indices before the lane loop at hand */
+    /* the one index that leads the stream at hand, in memory; else none */
+    dync__xrm line;
     int32_t slots, slot_bytes; /* frame: where slots begin, and their room */
     /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     int32_t frame, stage, stage2, saved_sp, keys;
@@ -18787,12 +18924,12 @@ DYNC__FN void dync__xg_emit(dync__xg *);
  * kernel/conv_jit.c, which drives it.
  *
  * A tile is P places times B vectors of accumulators, kept over the whole sum:
- *   acc[p][b] op= in[p at a, tap, k] * w[b at a, tap, k]        a < NA, tap < NTAPS (a table of
- * byte offsets), k < K What `in` is makes the kernel: one channel of a pixel broadcast over output
- * channels (convolution and its data gradient: k runs over channels; weight gradient: k over
- * pixels, p over channels), or a vector of channels (depthwise, pooling). Strides are baked,
- * addresses and counts come in the argument block. Sources: oneDNN's direct convolutions;
- * arXiv:1906.06440. */
+ *   ac c[p][b] op= in[p at a, tap, k] * w[b at a, tap, k] a < NA, tap < NTAPS (a table of byte
+ *     offsets), k < K
+ * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution
+ * and its data gradient: k runs over channels; weight gradient: k over pixels, p over channels), or
+ * a vector of channels (depthwise, pooling). Strides are baked, addresses and counts come in the
+ * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
 enum {
@@ -18940,14 +19077,14 @@ struct dync__jit {
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
     int64_t state_lanes, state_bytes; /* tall: of so many lanes; 0 */
-    int8_t
-        copies; /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
-    int64_t rows, lanes, keep_bytes,
-        tiles; /* tiles: where in the kept bytes they begin, after row buffers */
+    /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
+    int8_t copies;
+    /* tiles: where in the kept bytes they begin, after row buffers */
+    int64_t rows, lanes, keep_bytes, tiles;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
-    bool blocks, fetches; /* fetches: more than the second cache and its like hold: what is not
-                             turned is fetched ahead */
+    /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
+    bool blocks, fetches;
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;
@@ -18989,10 +19126,10 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void);
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
- * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
- * lines of b, at most 4 each COPY   lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE,
- * WEAVE   x86_turn.c, by dync__gt_swap only PAIR   two lines of 2-byte (BF16) or four of 1-byte
- * elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+ * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
+ * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
+ * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
+ * to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
 enum {
     DYNC__GT_TILE,
     DYNC__GT_DOTS,
@@ -19018,13 +19155,15 @@ enum {
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
-    int64_t k;              /* steps of k */
-    int64_t a_step, b_step; /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
-    int64_t c_step, d_step; /* rows; DOTS: d_step between columns of c; d_step 0: one line for all
-                               rows, a bias */
-    int64_t blocks, b_next; /* at least 1. TILE: this many blocks of whole columns, bytes from one's
-                               b to the next's; DOTS: of lines of b */
-    int64_t mask;           /* of the last vector, set by dync__gt_do: bits, words */
+    int64_t k; /* steps of k */
+    /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
+    int64_t a_step, b_step;
+    /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
+    int64_t c_step, d_step;
+    /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS:
+     * of lines of b */
+    int64_t blocks, b_next;
+    int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
 typedef void (*dync__gt_fn)(dync__gt_args *);
@@ -20939,8 +21078,8 @@ static void dync__xg_shr64(dync__xg *g, int i)
     dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(sign), 0, 0);
 }
 
-/* a * b + c in one of its three forms: the result takes the register of an operand that ends here.
- */
+/* a * b + c in one of its three forms: the result takes the register of an operand that ends
+ * here. */
 static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -22294,11 +22433,13 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
  * A cone is the instructions that lead from one value (its input) to the first choices of selects
  * on one condition, and to nothing else. The list around it has the selects alone, with the input
  * for an operand in the place of the first choice. At the first of them all become their second
- * choices; then, if the condition holds in any lane: registers and inputs to the frame; a loop over
- * the inputs, with vectors as narrow as the widest type of the cone asks (V may differ from the
- * list's); its results into the lanes that want them, where the selects stand in the frame;
- * registers back. Invariant: around the block no register changes but those of the selects, so the
- * list's allocation knows nothing of it. */
+ * choices; then, if the condition holds in any lane:
+ *   registers and inputs to the frame; a loop over the inputs, with vectors as narrow as the widest
+ *   type of the cone asks (V may
+ *   differ from the list's); its results into the lanes that want them, where the selects stand in
+ *   the frame; registers back.
+ * Invariant: around the block no register changes but those of the selects, so the list's
+ * allocation knows nothing of it. */
 #if DYNC__JIT_X86
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -22573,8 +22714,8 @@ DYNC__FN void dync__xg_seldom(dync__xg *g, int select)
  *     for each row                   for each value of the other row loops
  *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
  *                                        list 1, phase 0, list 3...
- *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked
- * phase: for all inner loops
+ *   ph ase: for the outer of the inner loops: for U vectors of the last one, then the rest masked 
+ *     phase: for all inner loops
  *
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its
  * accumulators and most used constants. Registers: rdi argument block, rsp frame, rcx lane, rdx
@@ -22859,8 +23000,8 @@ static bool dync__xg_far(const dync__xg *g, int phase, int most)
     return far && most > 2 && g->list[2 + 2 * phase].n < 64;
 }
 
-/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by page.
- */
+/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
+ * page. */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most)
 {
     dync__xasm *a = &g->a;
@@ -24099,8 +24240,8 @@ static bool dync__jb_lists(dync__jb *j)
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
     }
-    for (int l = 0; l < g->n_lists;
-         l++) /* who reads a value of another list finds it in its slot */
+    /* who reads a value of another list finds it in its slot */
+    for (int l = 0; l < g->n_lists; l++)
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];
@@ -26298,8 +26439,9 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_INNER;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops,
-                                0 strides too */
+    } else if (
+        level ==
+        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
         count = dync__ib_merge(b, access, split, n, dims);
         if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
         int more = dync__ib_merge(b, access, 0, split, dims + count);
@@ -28125,7 +28267,8 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     dync__gt_fn fn = lines < P || columns < P ? NULL
                                               : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch,
                                                               bytes, vl | whole << 2);
-    for (int64_t i = 0; !fn && i < lines; i++) /* a few rows of a matrix product's epilogue */
+    /* a few rows of a matrix product's epilogue */
+    for (int64_t i = 0; !fn && i < lines; i++)
         for (int64_t k = 0; k < columns; k++)
             memcpy((char *)to + k * to_step + i * bytes,
                    (const char *)from + i * from_step + k * bytes, (size_t)bytes);
@@ -30274,23 +30417,26 @@ typedef struct dync__kcall {
     int64_t attr[24];
     double fattr[4];
     size_t scratch_bytes; /* asked for by row->prepare */
-    size_t run_bytes;     /* what a run takes from dync__alloc_data, all threads together; set by
-                             row->prepare */
+    /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
+    size_t run_bytes;
     const char *origin;
-    const char *user_op; /* of the user's graph that it is a part of, and its line: for messages;
-                            NULL: eager knows both */
+    /* of the user's graph that it is a part of, and its line: for messages; NULL: eager knows
+     * both */
+    const char *user_op;
     dync_loc at;
-    dync__code
-        *piece[DYNC__KCALL_PIECES]; /* loops that row->prepare had compiled; freed with the plan */
+    /* loops that row->prepare had compiled; freed with the plan */
+    dync__code *piece[DYNC__KCALL_PIECES];
     int16_t input[DYNC__KCALL_OPERANDS]; /* of the plan, that an operand is; + 1, 0: none */
-    const dync__code *epilogue; /* loops over the result, run as rows of it are done; their buffers
-                                   stand behind the operands in data */
-    int64_t epilogue_rows;      /* rows of the result, outermost in the loops */
-    uint16_t blocked; /* operand k lies in blocks of channels (conv_jit.h) where bit k is set:
-                         conv2d and pooling */
-    const struct dync__cj_after
-        *after;  /* conv2d: what is done to the result; its operands stand before the last one */
-    void *state; /* what prepare made for the runs; the plan gives it to drop */
+    /* loops over the result, run as rows of it are done; their buffers stand behind the operands in
+     * data */
+    const dync__code *epilogue;
+    int64_t epilogue_rows; /* rows of the result, outermost in the loops */
+    /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
+    uint16_t blocked;
+    /* conv2d: what is done to the result; its operands stand before the last one */
+    const struct dync__cj_after *after;
+    /* what prepare made for the runs; the plan gives it to drop */
+    void *state;
     void (*drop)(void *state);
 } dync__kcall;
 /* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that
@@ -30304,7 +30450,7 @@ typedef struct dync__kcall_row {
     bool any_device; /* run takes memory of any device */
 } dync__kcall_row;
 /*   name                     operands and attributes (every layout may be strided; dtypes f32 f64
- * and by way of f32 f16 bf16; integers where said) */
+ *                            and by way of f32 f16 bf16; integers where said) */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
     X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers */ \
@@ -30470,8 +30616,8 @@ DYNC__KERNELS(DYNC__X)
  * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
  * of every row (once) or of none. */
 typedef struct dync__gemm {
-    int type; /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns
-                 are dense */
+    /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
+    int type;
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
     char *c;
@@ -30749,10 +30895,10 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
  *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
  *   direct  A and B where they lie, all of k at once
  *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's
- * rows, KC of k at a time The path is chosen from the whole product; threads then take ranges of
- * rows or columns. An element's sum runs over k in one order, so tiles, threads and packed operands
- * do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14
- * + 8. */
+ *           rows, KC of k at a time
+ * The path is chosen from the whole product; threads then take ranges of rows or columns. An
+ * element's sum runs over k in one order, so tiles, threads and packed operands do not change a bit
+ * of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14 + 8. */
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 enum {
@@ -30836,8 +30982,8 @@ struct dync__gemm_fixed {
     uint32_t epoch;
     int n; /* more than there is room for: none */
     int type;
-    int64_t packs, lines,
-        line; /* b lies along k, so many steps of so many lines: into dense rows first */
+    /* b lies along k, so many steps of so many lines: into dense rows first */
+    int64_t packs, lines, line;
     /* a, b, c, d as distances from dync__gemm_origin */
     struct {
         dync__gt_fn fn;
@@ -31393,12 +31539,13 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
 /* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before:
  * runtime/run.c; under it: gemm.c.
  *
- *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
- * first f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at
- * a time (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it
- * lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they
- * only change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants,
- * and 128 times b's sums along k are taken off again. Other integers, and these where there is no
+ *   a [B.., M, K]  b [B.., K, N] c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
+ *                  first
+ * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time
+ * (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it lies;
+ * where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only
+ * change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants, and
+ * 128 times b's sums along k are taken off again. Other integers, and these where there is no
  * machine code, are multiplied plainly and wrap. Many small products are shared among threads by
  * index. */
 
@@ -31407,11 +31554,13 @@ typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
     char *c;
-    int dtype, in_dtype, n_batch; /* of c, of a and b; dims of the batch after merging into rows */
-    int type,
-        group; /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    /* of c, of a and b; dims of the batch after merging into rows */
+    int dtype, in_dtype, n_batch;
+    /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    int type, group;
     bool converted, sums; /* by way of scratch; i8 with sums in i32 */
-    int few; /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    int few;
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS],
         c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
@@ -32077,7 +32226,8 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
                                  "a [M, K], b [K, N], c [M, N]"));
     static char nothing[1];
     void *const none[4] = {nothing, nothing, nothing, nothing};
-    dync__mm g; /* its sizes after merging; the data pointers do not count */
+    /* its sizes after merging; the data pointers do not count */
+    dync__mm g;
     dync__mm_open(&g, c, none);
     if (g.type >= 0) DYNC__TRY(dync__mm_ready(c, &g));
     if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);
@@ -32193,8 +32343,8 @@ typedef struct dync__cj_data {
     float *out;
     const dync__tensor *owner;
     int64_t *index;
-    dync__done_fn done; /* told of rows of places of the result, in order of memory, as they are
-                           final; or NULL */
+    /* told of rows of places of the result, in order of memory, as they are final; or NULL */
+    dync__done_fn done;
     void *user;
 } dync__cj_data;
 /* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result,
@@ -32246,12 +32396,13 @@ typedef struct dync__cj_run_of {
     dync__ccode code[2];
 } dync__cj_run_of;
 typedef struct dync__cj_phase {
-    int64_t jh, jw, oy, ox,
-        weights; /* places; the first one in out; where its packed weights begin */
+    /* places; the first one in out; where its packed weights begin */
+    int64_t jh, jw, oy, ox, weights;
     int n_taps;
     dync__cj_tap *tap;
-    dync__ctap *at[2]; /* as the code wants it: byte offsets; of its two counts of blocks */
-    bool by_rows;      /* tiles hold whole rows and follow each other downwards */
+    /* as the code wants it: byte offsets; of its two counts of blocks */
+    dync__ctap *at[2];
+    bool by_rows; /* tiles hold whole rows and follow each other downwards */
     dync__cj_run_of run[2];
 } dync__cj_phase;
 /* Weights as the tiles want them, and what they were made from. */
@@ -32271,19 +32422,22 @@ struct dync__cj {
     dync__cj_shape s;
     dync__cj_form form;
     dync__cj_after after;
-    bool bare; /* the input is in blocks and has no rim: it is taken as it is */
+    /* the input is in blocks and has no rim: it is taken as it is */
+    bool bare;
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
     int64_t groups, ic, oc, icb, ocb, K;      /* of a group: channels, blocks */
     int64_t h, w, oh, ow, isy, isx, osy, osx; /* of what goes in and comes out */
-    int64_t lo_y, lo_x, hi_y, wide; /* rim above and left; the farthest tap below; width with rim */
-    int64_t rows, chunks, rows_in;  /* output rows of a job, input rows it needs */
+    /* rim above and left; the farthest tap below; width with rim */
+    int64_t lo_y, lo_x, hi_y, wide;
+    int64_t rows, chunks, rows_in; /* output rows of a job, input rows it needs */
     /* bytes; floats of packed weights */
     int64_t in_pixel, in_row, in_block, out_row, out_block, pack;
     dync__cj_phase *phase;
-    dync__ccode move[2][3]; /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
-    int64_t outer,
-        all; /* WEIGHT: times the lists are gone through for a block of channels; their places */
+    /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
+    dync__ccode move[2][3];
+    /* WEIGHT: times the lists are gone through for a block of channels; their places */
+    int64_t outer, all;
     struct {
         dync__ccode code[2];
         int first, P;
@@ -32292,8 +32446,8 @@ struct dync__cj {
     struct {
         int m, n;
         int64_t across, tiles; /* of a line; of a job */
-        int64_t in, out,
-            weights; /* from one transformed element to the next: bytes, bytes, floats */
+        /* from one transformed element to the next: bytes, bytes, floats */
+        int64_t in, out, weights;
         /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
         dync__ccode in_code, weight_code, out_code[4];
         dync__cj_run_of run[2];
@@ -32864,7 +33018,8 @@ typedef struct dync__cj_work {
     const dync__cj *v;
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
-    int64_t *index, split; /* jobs an image's rows are cut into by output channels */
+    /* jobs an image's rows are cut into by output channels */
+    int64_t *index, split;
     const dync__cj_data *data;
     int32_t failed;
 } dync__cj_work;
@@ -33404,12 +33559,14 @@ DYNC__BESIDE_JIT
 /* ==== kernel/conv.c ================================================================================ */
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]        attr: stride2 pad2
- * dilation2 groups Per image and group the windows are unrolled into columns [C/g KH KW, OH OW]
- * (im2col; Chellapilla et al. 2006), some output rows at a time so that they stay in L2, and y = w
- * columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy
- * columns^T 1x1 windows without stride or padding need no columns. One channel per group that makes
- * few (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
+ *   x [N, C, H, W]  w [O, C/g, KH, KW] bias [O] y [N, O, OH, OW] attr: stride2 pad2 dilation2
+ *                   groups
+ * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla
+ * et al. 2006), some output rows at a time so that they stay in L2, and
+ *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im) gw += gy
+ *                       columns^T
+ * 1x1 windows without stride or padding need no columns. One channel per group that makes few
+ * (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
  * shared among threads; gw is summed by one thread in order of images, so the thread count does not
  * change the result. */
 
@@ -33419,15 +33576,16 @@ enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
 #endif
 /* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie:
- * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at once.
- */
+ * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at
+ * once. */
 enum {
     DYNC__CONV_PLANE = 64,
     DYNC__CONV_PLANES = 3 << 19,
     DYNC__CONV_WEIGHTS = 1 << 16,
     DYNC__CONV_HOT = 256 * 1024
 };
-#define DYNC__CONV_PARALLEL 300000 /* multiplications from which threads are worth waking */
+/* multiplications from which threads are worth waking */
+#define DYNC__CONV_PARALLEL 300000
 
 typedef struct dync__conv {
     /* gc, go: channels of a group */
@@ -33544,8 +33702,8 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                              \
                 }                                                                                  \
     }                                                                                              \
-    /* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1),     \
-     * into the one of the three that `what` names. */                                             \
+    /* One channel per group: a row by its window, outside of [skip, skip_to) (where */            \
+    /* sx is 1), into the one of the three that `what` names. */                                   \
     static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w,       \
                                       const T *gy, T *out, int64_t skip, int64_t skip_to)          \
     {                                                                                              \
@@ -34103,13 +34261,15 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
 /* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before:
  * runtime/run.c.
  *
- *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y
- * * W + x attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil
- * count_include_pad divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64
- * or, for integers, i64; planes are shared among threads. NaN wins a maximum, the last one; of
- * equal elements the first does, as in PyTorch. */
+ *   x [.., H, W]  y [.., OH, OW] index [.., OH, OW]: the greatest element's place in its plane, y *
+ *                 W + x
+ * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad
+ * divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64 or, for integers,
+ * i64; planes are shared among threads. NaN wins a maximum, the last one; of equal elements the
+ * first does, as in PyTorch. */
 
-#define DYNC__POOL2D_PARALLEL 100000 /* window elements from which threads are worth waking */
+/* window elements from which threads are worth waking */
+#define DYNC__POOL2D_PARALLEL 100000
 
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
@@ -34441,10 +34601,11 @@ DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *
 /* ==== kernel/sort.c ================================================================================ */
 /* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements
- * keep their order; the first k where values and index are only k long A dense array is [outer,
- * length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and
- * merges (key, position) pairs bottom up: one routine for every dtype. */
+ *   sort    x, values, index attr: dim descending stable NaN is the greatest; equal elements keep
+ *           their order; the first k where
+ *                              values and index are only k long
+ * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
+ * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
 
 /* of a dense array around dim */
 typedef struct dync__lines {
@@ -34666,29 +34827,35 @@ DYNC__HOT
 /* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
  *
  *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of
- * index; attr: dim index_add              out = base; slice index[i] of out along dim += alpha *
- * slice i of source; attr: dim, fattr: alpha In order of places: of two writes to one element the
- * later wins, and sums do not depend on threads, as these take parts of another dim: rows where the
- * dim is the last one, else columns. An index outside the dim is DYNC_ERR_INDEX; what was written
- * before stays written. Dense arrays as in operand.c; base and out may be one. */
+ *                          index; attr: dim
+ *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of
+ *                          source; attr: dim, fattr: alpha
+ * In order of places: of two writes to one element the later wins, and sums do not depend on
+ * threads, as these take parts of another dim: rows where the dim is the last one, else columns. An
+ * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
+ * in operand.c; base and out may be one. */
 
 typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
     const dync__operand *places; /* the operand whose shape is walked */
-    const char *base; /* dense as out: what goes into its place first; out itself: it is there */
-    int dtype, kind, split; /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is
-                               one-dimensional); the dim that parts cut, -1: none */
+    /* dense as out: what goes into its place first; out itself: it is there */
+    const char *base;
+    /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that
+     * parts cut, -1: none */
+    int dtype, kind, split;
     bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from,
                  char *to);
     /* size, step: of out along dim; every: from index to index along a line; each: of the dim
      * split, in a part */
     int64_t dim, size, step, every, each;
     double scale;
-    char *sums; /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    char *sums;
     size_t room;
-    int64_t *later; /* sums of lines: the next place of the same index, or -1; -3 less than that
-                       where one came before */
+    /* sums of lines: the next place of the same index, or -1; -3 less than that where one came
+     * before */
+    int64_t *later;
     int32_t failed, some; /* some: rows at a time */
 } dync__scatter;
 
@@ -35606,8 +35773,8 @@ DYNC__FN dync_status dync__k_attention_grad(const dync__kcall *c, void *const *d
  * and stay in the cache, and one piece: the gates, compiled as a loop nest over [N, H]. Backward is
  * the same with the transposed product; it needs c of every step and the gates as forward left
  * them. Gradients of the weights are products over all steps at once and stand in autograd/. States
- * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as operators.
- */
+ * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as
+ * operators. */
 
 enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 }; /* gates name the cell */
 typedef struct dync__rnn {
@@ -36008,17 +36175,18 @@ typedef struct dync__pb {
     DYNC__VEC(dync__slot) slot;
     DYNC__VEC(dync__step) step;
     int n_inputs, n_outputs;
-    int device;          /* where it runs */
-    uint64_t rng_used;   /* numbers drawn by one run */
-    const char *origin;  /* operator being lowered */
-    const char *user_op; /* the one of the user's graph that it is a part of, and its line; NULL:
-                            the same */
+    int device;         /* where it runs */
+    uint64_t rng_used;  /* numbers drawn by one run */
+    const char *origin; /* operator being lowered */
+    /* the one of the user's graph that it is a part of, and its line; NULL: the same */
+    const char *user_op;
     dync_loc at;
-    const int32_t *number_slot; /* op/: slot (one F64 or I64 element) that holds number argument i
-                                   of the operator being lowered; -1 or NULL: a constant */
+    /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being
+     * lowered; -1 or NULL: a constant */
+    const int32_t *number_slot;
     bool fast_math;
-    int winograd; /* places of a side of the largest tile that convolutions may be computed by; 0:
-                     none */
+    /* places of a side of the largest tile that convolutions may be computed by; 0: none */
+    int winograd;
 } dync__pb;
 /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
@@ -36030,8 +36198,8 @@ typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     bool rolled; /* short rows stay loops: code that is read by others */
     int threads; /* at most; 0: all there are */
-    const char *name,
-        *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
+    /* autotune: the file that remembers, "" none; NULL: not asked for */
+    const char *name, *autotune;
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */
@@ -36074,8 +36242,9 @@ typedef struct dync__plan_step {
     int n;             /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source; /* of each: its slot, resolved */
-    bool draws, by_next; /* takes random numbers; a check of indices that the loops of the next step
-                            make: it says what they found */
+    /* takes random numbers; a check of indices that the loops of the next step make: it says what
+     * they found */
+    bool draws, by_next;
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -36085,8 +36254,9 @@ struct dync__plan {
     const char *name;
     int64_t arena_bytes; /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
-    size_t reserve; /* bytes that a run puts aside first, so that it does not stop between writes to
-                       its inputs; 0: it writes none */
+    /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0:
+     * it writes none */
+    size_t reserve;
     uint64_t rng_used;
     int threads;
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
@@ -36209,8 +36379,8 @@ static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *
     return true;
 }
 
-/* Calls go to just before the loops that first read their result, where nothing in between minds.
- */
+/* Calls go to just before the loops that first read their result, where nothing in between
+ * minds. */
 DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
 {
     for (int at = n - 3; at >= 0; at--) {
@@ -36409,8 +36579,8 @@ static void dync__lives_sort(dync__life **order, int n)
     }
 }
 
-/* The lowest offset at which x fits among the placed ones, which are sorted by offset on the way.
- */
+/* The lowest offset at which x fits among the placed ones, which are sorted by offset on the
+ * way. */
 static int64_t dync__life_place(dync__life **placed, int n, const dync__life *x)
 {
     int64_t at = 0;
@@ -36825,10 +36995,12 @@ typedef struct dync__cv_step {
     dync__kcall *call; /* a convolution or pooling, as it shall be; else NULL */
     int32_t x, y;      /* slots */
     int after;         /* the loop nest that it takes over; -1 */
-    int head; /* a convolution takes over so many instructions; the others read their last value in
-                 the place of its result */
-    bool taken;  /* by a convolution */
-    int refused; /* there is no code for it with `after` (1), with blocks (2) */
+    /* a convolution takes over so many instructions; the others read their last value in the place
+     * of its result */
+    int head;
+    bool taken; /* by a convolution */
+    /* there is no code for it with `after` (1), with blocks (2) */
+    int refused;
 } dync__cv_step;
 typedef struct dync__cv {
     dync__pb *pb;
@@ -37287,8 +37459,8 @@ static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
 static dync_status dync__cv_commit(dync__cv *v, int *n)
 {
     int kept = 0;
-    for (int i = 0; i < v->n;
-         i++) /* a convolution moves to where the nest stood that it has taken over */
+    /* a convolution moves to where the nest stood that it has taken over */
+    for (int i = 0; i < v->n; i++)
         if (v->at[i].call && v->at[i].after >= 0) v->at[v->at[i].after].call = v->at[i].call;
     for (int i = 0; i < v->n; i++) {
         dync__fuse_step s = v->step[i];
@@ -37827,10 +37999,11 @@ DYNC__PLAIN
  * autograd/.
  *
  * Every operator call, whoever makes it, passes dync__dispatch: a stack of handlers per thread.
- *   capture's tracer (records a node)  >  the tape (autograd/)  >  the bottom: eager (runs a cached
- * one-operator plan), or another tracer in its place (AOT, make_graph). A handler calls what is
- * below by self->below. Composite operators without a lowering are expanded by their decompose
- * function, which calls operators again from the top of the stack. */
+ *   capture's tracer (records a node)  > the tape (autograd/) > the bottom: eager (runs a cached
+ *                                      one-operator plan),
+ *   or another tracer in its place (AOT, make_graph).
+ * A handler calls what is below by self->below. Composite operators without a lowering are expanded
+ * by their decompose function, which calls operators again from the top of the stack. */
 #ifndef DYNC__OP_H
 #define DYNC__OP_H
 
@@ -37953,8 +38126,10 @@ enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
 typedef struct dync__info { /* what an output will be */
     int dtype, device;
     dync__layout lay;
-    int alias; /* argument whose storage it shares (views, in-place), -1 fresh */
-    bool view; /* of a composite: a tensor of its own, though it may look as the argument does */
+    /* argument whose storage it shares (views, in-place), -1 fresh */
+    int alias;
+    /* of a composite: a tensor of its own, though it may look as the argument does */
+    bool view;
 } dync__info;
 typedef struct dync__opcall {
     const struct dync__op_row *row;
@@ -38001,11 +38176,16 @@ typedef struct dync__op_row {
                          const dync__operand *out);
     /* sets out[] by calling operators */
     dync_status (*decompose)(dync__opcall *);
-    const char *fx; /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    const char *fx;
     uint32_t flags;
     const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
 enum {
+    /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved
+     * or shared */
+    /* a private row that program files may name, as they may public ones: its inference believes no
+     * caller */
     DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */,
     DYNC__OP_RANDOM = 2,
     DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
@@ -38014,13 +38194,11 @@ enum {
     DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
     DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */,
     DYNC__OP_PRIVATE = 128 /* no public function */,
-    DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running
-                             statistics; never dropped, moved or shared */
-    ,
+    DYNC__OP_WRITES = 256,
     DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-    DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its
-                            inference believes no caller */
+    DYNC__OP_FILE = 1024
 };
+/* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 
 /* ==== op/ops.def.h ================================================================================= */
 /* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the
@@ -38028,11 +38206,10 @@ enum {
  *
  * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text
  * with {i} is a pattern whose holes are the arguments by number:
- * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
- * {#}: nothing for the graph's first node of the operator, _1 for the second.
- * grad none and decompose given: the gradient is that of the decomposition. Both none: not
- * differentiable. A class with a loop form (POINTWISE) and a decomposition runs the loop; the
- * decomposition is for gradients and for AOT. */
+ * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})". {#}: nothing for the
+ * graph's first node of the operator, _1 for the second. grad none and decompose given: the
+ * gradient is that of the decomposition. Both none: not differentiable. A class with a loop form
+ * (POINTWISE) and a decomposition runs the loop; the decomposition is for gradients and for AOT. */
 #ifndef DYNC__OPS_DEF_H
 #define DYNC__OPS_DEF_H
 #define dync__none NULL
@@ -39313,8 +39490,8 @@ static const char *dync__custom_result_type(const char *p)
     return p + strspn(p, " ");
 }
 
-/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else.
- */
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something
+ * else. */
 static int dync__custom_nout(const char *schema)
 {
     const char *p = strstr(schema, "->");
@@ -41721,8 +41898,8 @@ static int dync__es_find(const dync__es_term *e, int label)
 
 /* ---- the equation ---------------------------------------------------------------------------- */
 
-/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here.
- */
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for
+ * here. */
 static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
                                  dync__es_term *out, bool *dots)
 {
@@ -41800,8 +41977,8 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
     return DYNC_OK;
 }
 
-/* What is written after "->", or without it the ellipsis and the labels that occur once, in order.
- */
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in
+ * order. */
 static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
 {
     bool dots;
@@ -42029,7 +42206,7 @@ DYNC__WARM
 /* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
  *
  *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
- * eager, or a tracer in its place
+ *   eager, or a tracer in its place
  *
  * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
  * messages; both are put back. */
@@ -42277,7 +42454,7 @@ DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tens
  *   views       the layout of infer over the same storage; nothing runs
  *   composites  their decomposition, from the top of the stack
  *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind
- * pointers, run
+ *               pointers, run
  *
  * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
  * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs
@@ -45580,17 +45757,16 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
     return DYNC_OK;
 }
 
-/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated one.
- */
+/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated
+ * one. */
 static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride,
                                         int64_t padding, int64_t dilation, bool ceil_mode)
 {
     if (dync__any_token(size, kernel)) {
         int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1),
                                     dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
-        if (ceil_mode ||
-            dync__sz_lt(left,
-                        0)) /* rounding up looks at the last window: decided for this size alone */
+        /* rounding up looks at the last window: decided for this size alone */
+        if (ceil_mode || dync__sz_lt(left, 0))
             return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride,
                                             padding, dilation, ceil_mode);
         return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
@@ -47110,8 +47286,8 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call,
     return dync__lower_end(pb, &r.b);
 }
 
-/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each.
- */
+/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for
+ * each. */
 DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call,
                                      const dync__operand *in, const dync__operand *out)
 {
@@ -47205,8 +47381,8 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     self.written = true;
-    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim;
-         d++) /* expanded dims take the one value once */
+    /* expanded dims take the one value once */
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)
         if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
     bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
     if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);
@@ -48471,8 +48647,9 @@ DYNC__PLAIN
 /* ---- one gradient rule (grads.c), written as operator calls on handles; temporaries die with the
  * caller's scope */
 typedef struct dync__grad {
-    const dync__opcall *call; /* the forward call: arguments as they were (saved), outputs */
-    int n_in;                 /* tensor arguments in order, lists flattened */
+    /* the forward call: arguments as they were (saved), outputs */
+    const dync__opcall *call;
+    int n_in;                             /* tensor arguments in order, lists flattened */
     dync_tensor *grad_out[DYNC__MAX_OUT]; /* NULL: none */
     dync_tensor **grad_in;                /* n_in results; NULL: none */
     const bool *needed;                   /* n_in */
@@ -48506,8 +48683,8 @@ typedef struct dync__gvisitor {
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);
     bool opaque; /* set: it cannot be captured */
 } dync__gvisitor;
-/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use.
- */
+/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells
+ * use. */
 typedef struct dync__gnode_class {
     const char *name; /* "CompiledFunctionBackward" */
     /* grad_out[i] NULL: none arrived. grad_in[j]: owned result or NULL; only where needed[j].
@@ -48616,10 +48793,11 @@ DYNC__INLINE const dync__grad_intercept *dync__grad_intercepted(void)
  *
  * Ownership, which has no cycles:
  *   tensor -> its meta -> the node that made it -> edges -> earlier nodes -> ... -> accumulation
- * nodes -> leaf tensors A node never holds the tensor it made, and keeps what it saved as bare
- * aliases of the storage (leaves as they are), so writing in place and rebasing a tensor on a later
- * node ties no knot. A leaf knows its accumulation node weakly. A chain of nodes is freed without
- * recursion: see dync__gnode_unref. */
+ *   nodes -> leaf tensors
+ * A node never holds the tensor it made, and keeps what it saved as bare aliases of the storage
+ * (leaves as they are), so writing in place and rebasing a tensor on a later node ties no knot. A
+ * leaf knows its accumulation node weakly. A chain of nodes is freed without recursion: see
+ * dync__gnode_unref. */
 #ifndef DYNC__NODE_H
 #define DYNC__NODE_H
 
@@ -48658,10 +48836,11 @@ typedef DYNC__VEC(dync__hook_entry) dync__hook_list;
 
 typedef struct dync__gnode {
     int32_t refs;
-    int32_t n_in, n_out; /* arguments of the forward operation (edges), its outputs (gradients that
-                            come in) */
-    uint64_t seq;        /* UINT64_MAX for accumulation: it runs as soon as it is ready */
-    int32_t thread;      /* that made it */
+    /* arguments of the forward operation (edges), its outputs (gradients that come in) */
+    int32_t n_in, n_out;
+    /* UINT64_MAX for accumulation: it runs as soon as it is ready */
+    uint64_t seq;
+    int32_t thread; /* that made it */
     const dync__gnode_class *cls;
     const char *name; /* NULL: made from the operator's name */
     void *state;
@@ -48670,7 +48849,8 @@ typedef struct dync__gnode {
     dync__hook_list hook;
     bool released; /* what it saved is gone */
     struct dync__gnode *next_dead;
-    struct dync__gnode *slices; /* weak: the only node that runs this one, for a part of its base */
+    /* weak: the only node that runs this one, for a part of its base */
+    struct dync__gnode *slices;
     size_t bytes;
 } dync__gnode;
 
@@ -48685,9 +48865,9 @@ typedef struct dync__grad_meta {
     dync__gnode *node; /* what made it; NULL: a leaf. Owned */
     int32_t nr;        /* as which output */
     uint8_t view_kind;
-    uint32_t view_version; /* of the storage, when node was set: a view whose base was written since
-                              is given a new one */
-    dync__tensor *base;    /* of a view: what it views in the end. Owned */
+    /* of the storage, when node was set: a view whose base was written since is given a new one */
+    uint32_t view_version;
+    dync__tensor *base;      /* of a view: what it views in the end. Owned */
     dync__gnode *accumulate; /* leaf: weak, under dync__accumulate_lock */
     dync__tensor *grad;      /* leaf: the accumulated gradient. Owned */
     dync__hook_list hook;    /* leaf */
@@ -48823,9 +49003,11 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 /* grads.c */
 typedef struct dync__grad_rule {
     dync__grad_fn fn;
-    int n_diff;       /* outputs that have a gradient: the first n_diff, where they are floating */
-    uint32_t keep[4]; /* what the gradient of argument 0, 1, 2, later ones needs:
-                         DYNC__KEEP_ARG(position) | DYNC__KEEP_OUT(i) */
+    /* outputs that have a gradient: the first n_diff, where they are floating */
+    int n_diff;
+    /* what the gradient of argument 0, 1, 2, later ones needs: DYNC__KEEP_ARG(position) |
+     * DYNC__KEEP_OUT(i) */
+    uint32_t keep[4];
 } dync__grad_rule;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
@@ -48840,9 +49022,8 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
  *
  * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`,
  * which is the function dync__rule. n_diff: how many outputs have a gradient. keep<i>: what the
- * gradient of the argument at place i (3: and later ones) reads: A0, A1,
- * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its
- * shape. */
+ * gradient of the argument at place i (3: and later ones) reads: A0, A1, ... arguments by place,
+ * O0, O1 outputs. All else is not kept from forward to backward but for its shape. */
 #ifndef DYNC__GRADS_H
 #define DYNC__GRADS_H
 
@@ -49021,8 +49202,8 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 /* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which
  * rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
-/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with
- * size 1. */
+/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size
+ * 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 /* elements that one result comes from */
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);
@@ -49614,12 +49795,13 @@ bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
 
 typedef struct dync__gtask {
-    dync__gnode *node;   /* owned */
-    dync__tensor **grad; /* node->n_out arrived so far, owned; NULL before the first */
-    int32_t waits;       /* edges not yet delivered */
-    int32_t capture;     /* first capture here, or -1 */
-    bool wanted;         /* it leads to something captured, or everything is wanted */
-    bool seen;           /* its edges were counted */
+    dync__gnode *node; /* owned */
+    /* node->n_out arrived so far, owned; NULL before the first */
+    dync__tensor **grad;
+    int32_t waits;   /* edges not yet delivered */
+    int32_t capture; /* first capture here, or -1 */
+    bool wanted;     /* it leads to something captured, or everything is wanted */
+    bool seen;       /* its edges were counted */
 } dync__gtask;
 typedef struct dync__gready {
     uint64_t seq, order;
@@ -50023,8 +50205,9 @@ struct dync__autograd_ctx {
     dync__gnode *node;     /* whose state this is; set after forward */
     DYNC__VEC(dync__ctx_saved) saved;
     int nargs, n_in;
-    int32_t *input;   /* nargs: which edge an argument has, or -1 */
-    bool ready, lost; /* ready: forward is over; lost: saved tensors were released */
+    int32_t *input; /* nargs: which edge an argument has, or -1 */
+    /* ready: forward is over; lost: saved tensors were released */
+    bool ready, lost;
 };
 
 /* ---- what forward saves ---------------------------------------------------------------------- */
@@ -50337,8 +50520,9 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
  * the same kinds of arguments. */
 typedef struct dync__traced_function {
     const dync_autograd_function *fn;
-    int nargs, n_out; /* n_out: 0 where it gives one tensor; of a list, the row of all floating
-                         outputs has the node */
+    /* n_out: 0 where it gives one tensor; of a list, the row of all floating outputs has the
+     * node */
+    int nargs, n_out;
     uint32_t tensors, packed; /* arguments that are tensors; outputs in the row */
 } dync__traced_function;
 static struct {
@@ -51402,7 +51586,7 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 
 /* y = n w + b, n = (x - mean) rstd over the trailing dims. With h = gy w:
  *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean
- * / N - grstd rstd^2 n / N. */
+ *   / N - grstd rstd^2 n / N. */
 DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
 {
     dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0],
@@ -51993,8 +52177,8 @@ DYNC__FN dync_status dync__g_triu(dync__grad *g)
     return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
 }
 
-/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no part.
- */
+/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no
+ * part. */
 DYNC__FN dync_status dync__g_cat(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);
@@ -52425,8 +52609,8 @@ DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes.
- */
+/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra
+ * bytes. */
 DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out,
                                       size_t extra)
 {
@@ -52774,7 +52958,8 @@ DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *tak
  * the version of its storage and is refused if written since. */
 
 typedef struct dync__opsave {
-    dync__opcall call;           /* tensors NULL; lists, dims and texts copied into the node */
+    /* tensors NULL; lists, dims and texts copied into the node */
+    dync__opcall call;
     const dync__grad_rule *rule; /* NULL: no derivative is known */
     dync__gnode *node;           /* whose state this is */
     int n_in, n_out;
@@ -52977,8 +53162,8 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
                                                dync__opnode_release, dync__opnode_visit};
 
-/* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill.
- */
+/* Carves the parts of a node's state out of one block: first with at NULL to count, then to
+ * fill. */
 typedef struct dync__carver {
     char *at;
     size_t n;
@@ -53503,7 +53688,8 @@ typedef struct dync__geometry { /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
     uint16_t device;
-    dync__gnode *inner; /* CopySlices: the node of the operation that wrote the view. Owned */
+    /* CopySlices: the node of the operation that wrote the view. Owned */
+    dync__gnode *inner;
 } dync__geometry;
 
 /* ---- the gradient of a base from that of a view ---------------------------------------------- */
@@ -53944,8 +54130,9 @@ struct dync__module {
     DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
     DYNC__VEC(dync__module *) child;
     bool training;
-    uint64_t version; /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change
-                         in a child bumps every ancestor */
+    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps
+     * every ancestor */
+    uint64_t version;
     uint64_t id;
     struct dync__compiled *compiled; /* dync_module_compile's; NULL before */
     int64_t ints[8];
@@ -54153,8 +54340,8 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
  *
  * One row per class: its name in files, its forward. What a layer is configured by stands in ints
- * and floats of the module, so that a file restores it; its weights are found by PyTorch's names.
- */
+ * and floats of the module, so that a file restores it; its weights are found by PyTorch's
+ * names. */
 
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
 {
@@ -54411,7 +54598,8 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
             return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what,
                               (long long)sizes[i]),
                    false;
-        if (sizes[i] > INT64_MAX / 16) /* a few of them side by side are counted without a check */
+        /* a few of them side by side are counted without a check */
+        if (sizes[i] > INT64_MAX / 16)
             return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what,
                               (long long)sizes[i]),
                    false;
@@ -54476,8 +54664,8 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
     return dync__module_give(dync__layer_done(m, ok));
 }
 
-/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by out
- */
+/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by
+ * out */
 static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in,
                                       int64_t out, int kernel, int stride, int padding, bool bias,
                                       int dims, bool transposed)
@@ -55586,8 +55774,8 @@ static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__mo
                       cell->two_states ? "h0 and c0" : "h0", states, (long long)m->ints[1]);
 }
 
-/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM
- */
+/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an
+ * LSTM */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs)
 {
     const dync__gated_cell *cell = dync__cell_find(m->class_name);
@@ -55688,37 +55876,40 @@ typedef enum {
 struct dync__node {
     dync__object object; /* its handle */
     dync__node_kind kind;
-    int op; /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs;
-               -1 none */
-    const char *name;   /* unique in the graph: relu, relu_1, x_19 */
-    const char *target; /* "relu"; attribute path for get_attr ("0.weight"); source name for
-                           placeholders ("L_x_") */
+    /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs; -1
+     * none */
+    int op;
+    const char *name; /* unique in the graph: relu, relu_1, x_19 */
+    /* "relu"; attribute path for get_attr ("0.weight"); source name for placeholders ("L_x_") */
+    const char *target;
     dync__arg *args;
     int nargs;                      /* tensors are A_NODE; output: one arg, nested A_LIST */
     int nout;                       /* outputs of a call; 1 for placeholders */
     dync__info info[DYNC__MAX_OUT]; /* of each output */
     bool requires_grad[DYNC__MAX_OUT];
-    bool has_info;       /* false for scalars and lists */
-    dync__tensor *value; /* get_attr: the parameter or constant; the graph holds a reference */
-    const char *source;  /* placeholder: "L['x']"; call: the module whose forward made it,
-                            "L['self'].fc1", or NULL */
-    dync__arg scalar;    /* placeholder of a number (symbolic or cell) */
-    const char *sym;     /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
-    dync_loc at;         /* user line */
-    const char *stack;   /* "file:line in fn" lines, outermost first; may be NULL */
-    const char *user_op; /* AOT: the operator of the user's graph that it is a part of; a row's
-                            name, or NULL */
-    int64_t seq_nr;      /* autograd sequence number, -1 none */
-    int index;           /* position; kept current by the graph functions */
-    int n_users;         /* uses, output included; dync__graph_renumber sets it */
-    void *mark;          /* scratch of passes */
-    int env;             /* capture: place in the environment, -1 none */
+    bool has_info; /* false for scalars and lists */
+    /* get_attr: the parameter or constant; the graph holds a reference */
+    dync__tensor *value;
+    /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
+    const char *source;
+    dync__arg scalar; /* placeholder of a number (symbolic or cell) */
+    /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
+    const char *sym;
+    dync_loc at;       /* user line */
+    const char *stack; /* "file:line in fn" lines, outermost first; may be NULL */
+    /* AOT: the operator of the user's graph that it is a part of; a row's name, or NULL */
+    const char *user_op;
+    int64_t seq_nr;            /* autograd sequence number, -1 none */
+    int index;                 /* position; kept current by the graph functions */
+    int n_users;               /* uses, output included; dync__graph_renumber sets it */
+    void *mark;                /* scratch of passes */
+    int env;                   /* capture: place in the environment, -1 none */
     const dync_callee *callee; /* a user's function that is one node (op -1) */
     struct dync__graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
-/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0".
- */
+/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text,
+ * "s0". */
 typedef struct dync__symbol {
     int64_t token;
     const char *text;
@@ -55735,15 +55926,15 @@ struct dync__graph {
     dync__map names;                /* taken names, and the last number of each base name */
     DYNC__VEC(dync__tensor *) attr; /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol; /* symbolic sizes; empty where all are plain numbers */
-    struct dync__symtab
-        *syms; /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    struct dync__symtab *syms;
     /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it
      * there and give none */
     DYNC__VEC(int32_t) over;
-    bool failed;   /* sticky: no memory */
-    bool unbroken; /* torch.fx text without blank lines where the user's line changes: make_fx keeps
-                      no lines */
-    void *user;    /* capture: owner */
+    bool failed; /* sticky: no memory */
+    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
+    bool unbroken;
+    void *user; /* capture: owner */
 };
 DYNC__FN dync__graph *dync__graph_new(const char *name); /* one reference */
 /* gives it back; NULL passes */
@@ -55809,10 +56000,9 @@ DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
 /* an attribute whose elements stand in the C form */
 DYNC__FN bool dync__graph_prints_inline(const dync__node *);
-DYNC__FN void dync__graph_print_fx(
-    dync__str *,
-    const dync__graph *); /* torch.fx print_readable: what dync_graph_readable gives. A blank line
-                           * stands where the user's line (stack, or else at) changes */
+/* torch.fx print_readable: what dync_graph_readable gives. A blank line stands where the user's
+ * line (stack, or else at) changes */
+DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);
 /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);
 /* the C form back; NULL + DYNC_ERR_FORMAT */
@@ -55836,8 +56026,8 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *);
 DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__arg *), void *user);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and
  * tracers see it), releasing values after their last use. args: values of the placeholders in
- * order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references.
- */
+ * order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry
+ * references. */
 DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs,
                                       dync__arena *, dync__arg *out);
 /* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
@@ -56500,8 +56690,8 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
         dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
-    for (int i = 0; i < g->node.n;
-         i++) /* what an item is returned of: two normalisations are two arrays */
+    /* what an item is returned of: two normalisations are two arrays */
+    for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;
@@ -59297,9 +59487,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     case DYNC__A_STR: return dync_v_str(a->as.s);
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(a->n);
-        for (int i = 0; i < a->n;
-             i++) /* without memory for the list the tensors go to the scope all the same */
-            dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
+        /* without memory for the list the tensors go to the scope all the same */
+        for (int i = 0; i < a->n; i++) dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
         return list;
     }
     default: return DYNC_NONE;
@@ -60099,16 +60288,19 @@ DYNC__PLAIN
 typedef struct dync__tensor_guard {
     uint8_t dtype, ndim, requires_grad;
     uint16_t device;
-    int32_t same_as;        /* earlier tensor of the call that is the same one, or -1 */
-    int32_t shares_storage; /* earliest tensor of the call on the same storage, or -1; guarded where
-                               the entry writes */
-    const int64_t *dims;    /* ndim sizes, then ndim strides, then the storage offset */
-    const char *source;     /* "L['x']" */
+    /* earlier tensor of the call that is the same one, or -1 */
+    int32_t same_as;
+    /* earliest tensor of the call on the same storage, or -1; guarded where the entry writes */
+    int32_t shares_storage;
+    /* ndim sizes, then ndim strides, then the storage offset */
+    const int64_t *dims;
+    const char *source; /* "L['x']" */
 } dync__tensor_guard;
 typedef struct dync__guard_item { /* one value of the arguments in preorder */
     uint8_t kind;
-    bool free_value; /* number passed on as a run-time value: its value is not guarded */
-    int32_t n;       /* items of a list; index of a tensor */
+    /* number passed on as a run-time value: its value is not guarded */
+    bool free_value;
+    int32_t n; /* items of a list; index of a tensor */
     union {
         int64_t i;
         double f;
@@ -60125,8 +60317,9 @@ typedef struct dync__foreign {
     dync_tensor *handle;
     uint64_t id;
     int32_t owner;
-    bool absent;   /* the owner had no gradient */
-    bool is_hooks; /* not its gradient is meant, but its hooks, which the graph has inlined */
+    bool absent; /* the owner had no gradient */
+    /* not its gradient is meant, but its hooks, which the graph has inlined */
+    bool is_hooks;
     uint64_t hooks;
     int32_t shares_foreign; /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
@@ -60175,13 +60368,15 @@ typedef struct dync__segment {
     bool grad_mode;    /* when it was compiled; part of its identity */
     bool *used;        /* outputs really needed; NULL: not narrowed */
     int32_t narrowing; /* a thread changes used and the code */
-    int *alias; /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    int *alias;
     bool gives_numbers; /* some output may be a symbolic number */
-    bool writes;        /* something in place: what others were computed from may be gone */
-    bool narrowable;    /* no random ancestor, nothing written */
-    int n_ops;          /* call_function nodes, for explain */
-    int frame;          /* compiles of the function before it */
-    dync__lift *lift;   /* or NULL; owned */
+    /* something in place: what others were computed from may be gone */
+    bool writes;
+    bool narrowable;  /* no random ancestor, nothing written */
+    int n_ops;        /* call_function nodes, for explain */
+    int frame;        /* compiles of the function before it */
+    dync__lift *lift; /* or NULL; owned */
 } dync__segment;
 typedef struct dync__segref {
     dync__segment *seg;
@@ -60218,7 +60413,8 @@ typedef struct dync__effect {
     int after;          /* segments of the node that run before it */
     int env, value, id; /* id: of a hook, when it is registered the first time */
     dync_hook fn;
-    void *user; /* CELL: the cell; its new value is the number env, or the plain one */
+    /* CELL: the cell; its new value is the number env, or the plain one */
+    void *user;
     dync_value number;
 } dync__effect;
 typedef enum {
@@ -60256,7 +60452,8 @@ typedef struct dync__tnode {
 /* The short way of a call (quick.c). */
 enum { DYNC__QUICK_TENSORS = 32 };
 typedef struct dync__quick {
-    const int64_t *words; /* guards, argument by argument: fixed fields, sizes, strides */
+    /* guards, argument by argument: fixed fields, sizes, strides */
+    const int64_t *words;
     const struct dync__raw_callable *raw;
     bool grad_mode;
     int n_in;
@@ -60286,13 +60483,16 @@ typedef struct dync__shapes {
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
-    bool flat, mutates, offsets; /* flat: arguments are tensors only; mutates: something is written
-                                    in place; offsets: storage offsets count */
+    /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage
+     * offsets count */
+    bool flat, mutates, offsets;
     dync__guard_item *item;
     dync__tensor_guard *tensor;
-    uint32_t *dynamic;    /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
-    dync__layout *leaf;   /* by tensor: sizes and strides as the trace sees them; their tokens stand
-                             in tensor[].dims too */
+    /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
+    uint32_t *dynamic;
+    /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims
+     * too */
+    dync__layout *leaf;
     dync__shapes *shapes; /* symbols, ranges and relations that are guarded */
     bool grad_mode;
     uint8_t default_dtype;
@@ -60300,18 +60500,20 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__cell_guard) cells;
-    int n_numbers, *number_arg,
-        *number_item; /* arguments that are symbolic numbers: which, and their items */
+    /* arguments that are symbolic numbers: which, and their items */
+    int n_numbers, *number_arg, *number_item;
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint; /* of an open entry: the tape of its first trace; owned */
-    bool effects; /* it sets gradients, hooks or requires_grad: a second trace would see them */
+    /* it sets gradients, hooks or requires_grad: a second trace would see them */
+    bool effects;
     int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
-    bool open, dead; /* open: has an opaque break; dead: something it captured is gone */
+    /* open: has an opaque break; dead: something it captured is gone */
+    bool open, dead;
     struct dync__cache_entry *next;
-    int *leaf_env,
-        n_leaf_env;    /* place of each tensor argument in the environment: the first n_leaf_env */
+    /* place of each tensor argument in the environment: the first n_leaf_env */
+    int *leaf_env, n_leaf_env;
     int32_t extending; /* a thread grows the tree */
     int64_t hits;
     const char *why;              /* the guard whose failure made it; NULL: the first */
@@ -60339,8 +60541,8 @@ struct dync__compiled {
     dync_compile_options opt;
     uint64_t id;
     dync__mutex lock; /* insertion only */
-    dync__cache_entry *entries,
-        *grave; /* newest first; grave: dead ones, freed when no call is in flight */
+    /* newest first; grave: dead ones, freed when no call is in flight */
+    dync__cache_entry *entries, *grave;
     dync__cache_entry *last_hit;
     int n_entries;
     const void *owner; /* the thread that made it */
@@ -60650,14 +60852,16 @@ typedef struct dync__tracer {
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync__graph *graph;           /* pending operations; NULL: none since the last cut */
-    int pending;                  /* calls in it */
-    int lo, hi;                   /* calls of the piece being cut */
-    int frames_before;            /* compiles of the function when the call began */
-    int split;                    /* the cut has one more end after so many of them; 0: none */
+    dync__graph *graph; /* pending operations; NULL: none since the last cut */
+    int pending;        /* calls in it */
+    int lo, hi;         /* calls of the piece being cut */
+    int frames_before;  /* compiles of the function when the call began */
+    /* the cut has one more end after so many of them; 0: none */
+    int split;
     const dync__effect *at_split; /* what is done there, to of_split; NULL: nothing */
     dync__tensor *of_split;
-    bool graph_grad_off; /* grad mode where it begins: what it is compiled for and runs in */
+    /* grad mode where it begins: what it is compiled for and runs in */
+    bool graph_grad_off;
     /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) real;
     DYNC__VEC(dync__tensor *) fake; /* their fakes (owned) */
@@ -60669,28 +60873,34 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
     /* other effects, before and after what is pending */
     DYNC__VEC(dync__effect_wait) before, effects;
-    int hooks_seen;        /* places whose tensors' hooks the trace has */
-    int n_constants;       /* calls of constant functions so far */
-    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
-    const char *inner; /* taped: what would be lost where the result's history goes on outside */
-    dync__handler recorder; /* taped: at the bottom, under the tape; handler then only takes
-                               arguments into the trace */
+    int hooks_seen;  /* places whose tensors' hooks the trace has */
+    int n_constants; /* calls of constant functions so far */
+    /* an allowed function runs for its shapes: it may not read values */
+    const char *inferring;
+    /* taped: what would be lost where the result's history goes on outside */
+    const char *inner;
+    /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
+    dync__handler recorder;
     dync__handler *bottom_before;
-    bool taped, restart;  /* restart: backward was met, the trace begins again under the tape */
-    bool walking, walked; /* inside backward, which runs over fakes; it ran */
+    /* restart: backward was met, the trace begins again under the tape */
+    bool taped, restart;
+    bool walking, walked;           /* inside backward, which runs over fakes; it ran */
     int leaf_env[DYNC__MAX_LEAVES]; /* place of each tensor argument */
     const dync__path_step *path;    /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;    /* of a trace that left the tree */
-    dync_status status;     /* first failure inside the trace */
-    const char *cut_reason; /* the break that ends the pieces being compiled, or NULL */
-    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;       /* user line of the last operator or break */
-    bool opaque, stopped,
-        fresh; /* fresh: something is compiled for the first time: callbacks fire */
+    /* position in the tree; NULL once the trace left it (opaque) */
+    dync__tnode *at;
+    dync__arena scratch; /* of a trace that left the tree */
+    dync_status status;  /* first failure inside the trace */
+    /* the break that ends the pieces being compiled, or NULL */
+    const char *cut_reason;
+    /* of a break that the user asks for, in his words; or NULL */
+    const char *own_reason;
+    dync_loc last_at; /* user line of the last operator or break */
+    /* fresh: something is compiled for the first time: callbacks fire */
+    bool opaque, stopped, fresh;
     bool grad_mode_before;
     dync__trace_pause resting;   /* while an opaque function of another layer works */
     struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
@@ -60700,10 +60910,10 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
     int n_number_inputs;
-    dync__number *
-        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
-    dync__symtab *syms,
-        *syms_outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    /* of the operator being recorded, by argument; NULL: none is symbolic */
+    dync__number **operand;
+    /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    dync__symtab *syms, *syms_outer;
 } dync__tracer;
 
 enum {
@@ -60947,8 +61157,8 @@ typedef struct dync__cut_part {
     const int32_t *value;
     dync__tensor *const *fake;
     const dync__origin *origin;
-    const dync__cut_number
-        *number; /* inputs that are numbers, before its outputs in the environment */
+    /* inputs that are numbers, before its outputs in the environment */
+    const dync__cut_number *number;
 } dync__cut_part;
 typedef struct dync__cut_record {
     const char *reason, *file; /* NULL: the end of a broken frame */
@@ -60960,15 +61170,17 @@ typedef struct dync__cut_record {
 } dync__cut_record;
 
 typedef struct dync__script_event {
-    uint8_t kind, mode, n_args,
-        n_out;     /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    uint8_t kind, mode, n_args, n_out;
     uint8_t flags; /* OP in place: of what is written, afterwards */
     bool plain;    /* OP: makes one tensor, writes none */
-    uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
-                      the last call */
+    /* OP: arguments that may be any number of their kind; in args they are those of the last
+     * call */
+    uint32_t free;
     int32_t op, value; /* value: the first one made; in place: the one written */
-    int32_t next, alt; /* first event after this one; another one in its place; -1 */
-    dync__arg *args;   /* tensors are the script's fakes */
+    /* first event after this one; another one in its place; -1 */
+    int32_t next, alt;
+    dync__arg *args; /* tensors are the script's fakes */
     dync_loc at;
     const char *name; /* FRAME */
     dync__cut_record *cut;
@@ -60984,15 +61196,17 @@ typedef struct dync__kept_value {
 typedef struct dync__script {
     struct dync__script *next;
     int32_t busy;
-    bool broken;   /* not to be used any more */
-    bool writes;   /* something may be written between its segments: what they drop could not be
-                      computed again */
+    bool broken; /* not to be used any more */
+    /* something may be written between its segments: what they drop could not be computed again */
+    bool writes;
     bool narrowed; /* its segments compute what is wanted and no more */
     dync__arena arena;
-    uint64_t id;        /* trace_id of its fakes */
-    dync__symtab *syms; /* symbolic sizes, with all that its calls took for granted; or NULL */
+    uint64_t id; /* trace_id of its fakes */
+    /* symbolic sizes, with all that its calls took for granted; or NULL */
+    dync__symtab *syms;
     int32_t root;
-    int32_t old; /* events that earlier calls recorded: they are on other ways, too */
+    /* events that earlier calls recorded: they are on other ways, too */
+    int32_t old;
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */
@@ -61034,7 +61248,8 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling) /* traced code calls programs */
+        /* traced code calls programs */
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)
             return dync__fail(DYNC_ERR_VALUE,
                               "expected a tensor with data, got one that was "
                               "made while another call was traced "
@@ -61987,8 +62202,8 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
     return seen->dynamic;
 }
 
-/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic.
- */
+/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be
+ * symbolic. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
                                                     const dync__callargs *call)
 {
@@ -62994,8 +63209,8 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
     return status;
 }
 
-/* What a user's callable returns must be what the graph says: later segments are compiled for that.
- */
+/* What a user's callable returns must be what the graph says: later segments are compiled for
+ * that. */
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
 {
     const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;
@@ -63300,8 +63515,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        dync__str_addf(s, "@L%d",
-                       (int)x->node_output); /* an argument: another tensor in the next call */
+        /* an argument: another tensor in the next call */
+        dync__str_addf(s, "@L%d", (int)x->node_output);
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
@@ -63778,8 +63993,8 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        if (t->real.at[i] == real && !t->origin.at[i].is_grad)
-            env = i; /* a gradient is guarded through its owner, this one by itself */
+        /* a gradient is guarded through its owner, this one by itself */
+        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;
     if (env >= e->n_leaf_env) return env;
     /* the variable holds one of this call's arguments: guarded, it may differ later */
     bool argument = env >= 0;
@@ -64039,7 +64254,8 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
                 x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
             }
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
-            continue; /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+            /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+            continue;
         }
         dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
@@ -64812,8 +65028,8 @@ DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *s
     return x ? x->fake : NULL;
 }
 
-/* After the tensors: the arguments that are symbolic numbers, each in its place of the environment.
- */
+/* After the tensors: the arguments that are symbolic numbers, each in its place of the
+ * environment. */
 DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 {
     const dync__cache_entry *e = t->entry;
@@ -65627,8 +65843,8 @@ static void dync__piece_modes(dync__graph *g)
     dync__graph_renumber(g);
 }
 
-/* Where a piece stands: equal operators at another place of the program are a segment of their own.
- */
+/* Where a piece stands: equal operators at another place of the program are a segment of their
+ * own. */
 static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
 {
     uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
@@ -66608,8 +66824,8 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
 }
 
 /* The numbers that are inputs of the piece. An event that only this way has takes any number there;
- * one that takes any number already must be among them, else the piece is good for this call alone.
- */
+ * one that takes any number already must be among them, else the piece is good for this call
+ * alone. */
 static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
 {
     dync__script *s = t->script;
@@ -67051,8 +67267,8 @@ DYNC__FN void dync__replay_end(dync__tracer *t)
 }
 
 /* ---- leaving --------------------------------------------------------------------------------- */
-/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace.
- */
+/* An operator that was only compared becomes a node. What waits for its cut belongs to the
+ * trace. */
 static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
 {
     dync__script *s = t->script;
@@ -68057,8 +68273,8 @@ static bool dync__hook_late(dync__tracer *t, int env)
 }
 
 /* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and
- * one that the graph has written after that: no break. false: refused, or the trace begins again.
- */
+ * one that the graph has written after that: no break. false: refused, or the trace begins
+ * again. */
 static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
 {
     int env = dync__effect_env(t, x);
@@ -68585,7 +68801,8 @@ static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
         fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
-        for (int d = 0; fits && d < info->lay.ndim; d++) /* a symbolic size is whatever it is */
+        /* a symbolic size is whatever it is */
+        for (int d = 0; fits && d < info->lay.ndim; d++)
             fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
     }
     if (!fits)
@@ -68817,8 +69034,8 @@ typedef struct dync__verify_global {
 
 /* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
 typedef struct dync__verify_leaf {
-    dync__tensor *of, *before,
-        *after; /* of: owned; gradients before and after the reference run: owned */
+    /* of: owned; gradients before and after the reference run: owned */
+    dync__tensor *of, *before, *after;
     const char *source;
     int hooks;
     bool
@@ -69627,8 +69844,8 @@ DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
 
 /* ---- running a closed entry ------------------------------------------------------------------ */
 typedef struct dync__call_run_state {
-    const dync_value
-        *into;          /* tensor or list of them that the caller wants the result in, or NULL */
+    /* tensor or list of them that the caller wants the result in, or NULL */
+    const dync_value *into;
     dync__tensor **env; /* places; owned references from n_leaf on */
     dync__path_step *path;
     int n_env, n_path, cap_path;
@@ -69643,8 +69860,8 @@ static void dync__run_close(dync__call_run_state *r, int n_leaf)
     if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
 }
 
-/* Room for every place of the entry: another thread may have grown its tree since the call began.
- */
+/* Room for every place of the entry: another thread may have grown its tree since the call
+ * began. */
 static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
 {
     if (n <= r->n_env) return DYNC_OK;
@@ -70658,9 +70875,9 @@ DYNC__PLAIN
 /* ==== aot/aot.h ==================================================================================== */
 /* aot/aot.h: ahead-of-time autograd. After capture/, before inductor/.
  *
- * graph with operators as the user wrote them  ->  functional forward graph (no mutation,
- * composites expanded), and for training a backward graph: traced together through the tape, then
- * cut. What was mutated, aliased or passed through is put right again at run time. */
+ * graph with operators as the user wrote them -> functional forward graph (no mutation, composites
+ * expanded), and for training a backward graph: traced together through the tape, then cut. What
+ * was mutated, aliased or passed through is put right again at run time. */
 #ifndef DYNC__AOT_H
 #define DYNC__AOT_H
 
@@ -70693,7 +70910,8 @@ DYNC__PLAIN
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
 /* clang-format on */
 typedef struct dync__options {
-    const char *text; /* as given, for the compilers of others and for repros; "" for none */
+    /* as given, for the compilers of others and for repros; "" for none */
+    const char *text;
     int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
     int partition, decompositions, scheduler; /* which word */
     double memory_budget;
@@ -70717,8 +70935,8 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used); /* may be NULL */
     void *state;
-    dync__run_into
-        run_into; /* may be NULL; where it is not, run gives tensors that never were views */
+    /* may be NULL; where it is not, run gives tensors that never were views */
+    dync__run_into run_into;
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
@@ -70728,7 +70946,8 @@ typedef struct dync__inner_compiler {
     bool save_all;      /* the default partitioner instead of a minimum cut */
     bool decompose_all; /* every operator that has a decomposition */
     bool patterns;      /* operators written out may become one (attend.c) */
-    bool symbolic;      /* takes graphs of symbolic sizes: called once for all of them */
+    /* takes graphs of symbolic sizes: called once for all of them */
+    bool symbolic;
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -70747,16 +70966,19 @@ typedef enum {
     DYNC__AOT_USER,
     DYNC__AOT_ATTR, /* a tensor of the graph */
     /* the tensor that input `from` is a view of: written views share it */
+    /* all of input from's memory that is reached, as one row: written inputs without a common
+     * base */
     DYNC__AOT_BASE,
-    DYNC__AOT_FLAT /* all of input from's memory that is reached, as one row: written inputs without
-                      a common base */
+    DYNC__AOT_FLAT
 } dync__aot_actual_kind;
 typedef struct dync__aot_actual {
     uint8_t kind;
     bool passed; /* the forward graph has an input for it */
-    bool apart;  /* USER in a group with a BASE: on its memory, no view of it (detached) */
+    /* USER in a group with a BASE: on its memory, no view of it (detached) */
+    bool apart;
     int from;
-    int same_as;          /* USER: earlier input that was the very same tensor, or -1 */
+    /* USER: earlier input that was the very same tensor, or -1 */
+    int same_as;
     int group;            /* USER: actual of the memory it lies on, or -1 */
     dync__layout lay;     /* USER in a group, BASE, FLAT */
     dync__tensor *tensor; /* ATTR; owned */
@@ -70831,10 +71053,12 @@ typedef enum {
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;
-    bool save_all;    /* partition: save everything instead of a minimum cut */
-    double budget;    /* of activation memory, 0 to 1 */
-    bool joint;       /* the joint graph itself is wanted: recorded, not tidied, not cut */
-    bool no_tangents; /* the gradient of the first output, a number, in place of tangents */
+    bool save_all; /* partition: save everything instead of a minimum cut */
+    double budget; /* of activation memory, 0 to 1 */
+    /* the joint graph itself is wanted: recorded, not tidied, not cut */
+    bool joint;
+    /* the gradient of the first output, a number, in place of tangents */
+    bool no_tangents;
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -70847,8 +71071,9 @@ typedef struct dync__functional {
     DYNC__VEC(dync__tensor *) held; /* every fake, until the trace ends (owned) */
     int decompose;                  /* dync__aot_decompositions */
     dync_status status;
-    const char *why;    /* what was refused */
-    bool strided_write; /* refused for a part of a strided input: again, with such inputs as rows */
+    const char *why; /* what was refused */
+    /* refused for a part of a strided input: again, with such inputs as rows */
+    bool strided_write;
 } dync__functional;
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
@@ -70864,8 +71089,8 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *
 /* the value of a fake now; NULL + error */
 DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
-/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory.
- */
+/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that
+ * memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
 DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
@@ -70892,9 +71117,10 @@ typedef struct dync__joint {
     const dync_value *examples;
     bool training, writes, as_rows;
     int n_actual, n_attr;
-    dync__tensor **attr; /* tensors of the graph, the inputs after the user's; borrowed */
-    dync__tensor *
-        *leaf; /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    /* tensors of the graph, the inputs after the user's; borrowed */
+    dync__tensor **attr;
+    /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    dync__tensor **leaf;
     dync__tensor **seen; /* by actual input: what the user's graph works on */
     dync__arg result;    /* output tree of the user's graph: fakes, owned */
     dync__tensor **out;  /* flat outputs, borrowed */
@@ -71102,10 +71328,10 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, 
  *
  * Each fake storage that is viewed or written has a record: the node that holds its whole content
  * now, in its base layout, and a generation. A view knows the generation its node was made for;
- * after a write through any alias it is made anew from the base
- * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter).
- * Idea: functorch's FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with
- * strides instead of chains of view functions. */
+ * after a write through any alias it is made anew from the base (_strided_view), and a write
+ * through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
+ * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of
+ * chains of view functions. */
 
 typedef struct dync__fstore {
     dync__node *base;    /* the whole content now */
@@ -72146,8 +72372,8 @@ static const dync__node *dync__joint_root(const dync__node *n)
 }
 
 /* A value with memory of its own must not come out on that of an input or of an earlier value, nor
- * a new value of an input on that of one that is written too: its node may be theirs after a copy_.
- */
+ * a new value of an input on that of one that is written too: its node may be theirs after a
+ * copy_. */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
@@ -72786,8 +73012,9 @@ typedef struct dync__aot_part {
     dync__graph *bw; /* NULL: nothing to differentiate */
     dync__inner run;
     int n_saved, n_tangents, n_grads;
-    int *saved, *tangent, *grad; /* saved: the block of all three; tangent: outputs (mutations, then
-                                    values); grad: actual inputs */
+    /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
+     * inputs */
+    int *saved, *tangent, *grad;
     size_t bytes;
     bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
@@ -72801,14 +73028,15 @@ typedef struct dync__aot_code {
     dync__aot_part *part;
     dync__graph *original; /* the user's: its result's form is read at every call */
     dync__graph *graph;    /* the same with tensors for symbolic numbers */
-    struct dync__aot_code
-        *form;          /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    struct dync__aot_code *form;
     dync__symtab *syms; /* of a form: with what its trace found */
-    struct dync__aot_tail *tail; /* of a form: the end of its forward graph, compiled; or NULL */
-    int64_t *value;              /* with a form: of its symbols */
-    bool plain;                  /* not functionalised: interpreted as it is */
-    bool turns_grad_on; /* somewhere inside: outputs have history though it may begin without grad
-                           mode */
+    /* of a form: the end of its forward graph, compiled; or NULL */
+    struct dync__aot_tail *tail;
+    int64_t *value; /* with a form: of its symbols */
+    bool plain;     /* not functionalised: interpreted as it is */
+    /* somewhere inside: outputs have history though it may begin without grad mode */
+    bool turns_grad_on;
     bool double_backward;
 } dync__aot_code;
 
@@ -72860,14 +73088,15 @@ typedef struct dync__cutter {
     int n;                 /* nodes */
     bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
     bool *input, *tangent; /* placeholders of the forward part; of backward */
-    bool *late;    /* depends on a tangent, or is a gradient that forward does not have: computed in
-                      backward */
+    /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
+    bool *late;
     bool *given;   /* a gradient that is an input or a value of forward */
     bool *saved;   /* the result: what forward hands to backward */
     bool *mutated; /* an input that the epilogue overwrites */
-    int *first_user, *user; /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1],
-                               live ones only */
-    double budget;          /* of activation memory: 1 what costs no time, 0 inputs only */
+    /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
+    int *first_user, *user;
+    /* of activation memory: 1 what costs no time, 0 inputs only */
+    double budget;
 } dync__cutter;
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
@@ -73427,8 +73656,8 @@ static bool dync__flow_levels(dync__flow *f, int source, int sink)
     return f->level[sink] >= 0;
 }
 
-/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be deep.
- */
+/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be
+ * deep. */
 static bool dync__flow_augment(dync__flow *f, int source, int sink)
 {
     int depth = 0, v = source;
@@ -73502,10 +73731,11 @@ typedef struct dync__part_rules {
 typedef struct dync__mincut_state {
     dync__cutter *c;
     dync__part_rules rules;
-    int *distance;        /* to the nearest backward node */
-    int *order;           /* place among the forward's nodes */
-    bool *banned, *freed; /* not computed again; freed: rules do not count (memory budget) */
-    int *heap, *seen;     /* scratch */
+    int *distance; /* to the nearest backward node */
+    int *order;    /* place among the forward's nodes */
+    /* not computed again; freed: rules do not count (memory budget) */
+    bool *banned, *freed;
+    int *heap, *seen; /* scratch */
     int round;
     bool *saved;
 } dync__mincut_state;
@@ -73585,8 +73815,8 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 }
 
 /* ---- heuristics against long recomputation --------------------------------------------------- */
-/* A small heap of node indices: nodes are in execution order, so the least index is the earliest.
- */
+/* A small heap of node indices: nodes are in execution order, so the least index is the
+ * earliest. */
 static void dync__part_push(int *heap, int *n, int v)
 {
     int i = (*n)++;
@@ -73830,12 +74060,12 @@ DYNC__WARM
 
 enum { DYNC__TAIL_LEAST = 16 }; /* calls: below that one graph is better */
 struct dync__aot_tail {
-    dync__graph
-        *head; /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    dync__graph *head;
     dync__inner run; /* the tail's */
-    int n_in, n_out, n_head, *in,
-        *out; /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of
-                 the whole: an output of the head, or n_head + one of the tail */
+    /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
+     * an output of the head, or n_head + one of the tail */
+    int n_in, n_out, n_head, *in, *out;
     int n_whole_in;
 };
 
@@ -73933,8 +74163,8 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
         else
             m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
         for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
-            if (t->in[k] == over || m->read[x->index])
-                over = -1; /* the tail still reads what is there */
+            /* the tail still reads what is there */
+            if (t->in[k] == over || m->read[x->index]) over = -1;
         if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over))
             return DYNC_ERR_MEMORY;
         for (int k = 0; !m->head[x->index] && k <= t->n_in; k++) {
@@ -73945,8 +74175,8 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
         }
     }
     int n_head = t->n_head;
-    for (int pass = 0; pass < 2;
-         pass++) /* inputs of the tail: those of the whole, then what crosses */
+    /* inputs of the tail: those of the whole, then what crosses */
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
             dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;
@@ -74127,8 +74357,8 @@ static void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
-/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived.
- */
+/* A tangent in the form that backward was compiled for: dense, row major; zeros where none
+ * arrived. */
 static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
 {
     const dync__info *info = &like->info[0];
@@ -74197,8 +74427,8 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
     }
 }
 
-static const dync__node *dync__aot_tangent_node(const dync__aot_part *p,
-                                                int i) /* placeholders come first */
+/* placeholders come first */
+static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)
 {
     return p->bw->node.at[p->n_saved + i];
 }
@@ -74385,8 +74615,8 @@ DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, i
 }
 
 /* The forward graph again, through the tape, on inputs that know their history: each behind an
- * entry of its own, so that the gradient of one does not run on into another that it was made from.
- */
+ * entry of its own, so that the gradient of one does not run on into another that it was made
+ * from. */
 static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry,
                                           dync__tensor **actual)
 {
@@ -75607,8 +75837,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 {
     dync__aot_graphs *g = &c->g;
-    for (int i = 0; i < g->actual.n;
-         i++) /* memory that inputs share is described by the sizes of one call */
+    /* memory that inputs share is described by the sizes of one call */
+    for (int i = 0; i < g->actual.n; i++)
         if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
     if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t)))
         return DYNC_ERR_MEMORY;
@@ -75791,7 +76021,8 @@ typedef struct dync__sized {
     dync__graph_compiler compile;
     void *user;
     const dync__inner_compiler *inner;
-    dync__aot_code *form; /* the graph traced for all sizes; NULL: each set by itself */
+    /* the graph traced for all sizes; NULL: each set by itself */
+    dync__aot_code *form;
     bool double_backward; /* as the function was compiled */
     bool *used;           /* narrowed to these outputs; NULL: all */
 } dync__sized;
@@ -76117,16 +76348,18 @@ typedef struct dync__lowerer {
     dync__arena arena; /* scratch: operands, kernels before fusion */
     dync__pb pb;
     dync__operand **value; /* operands of each node's outputs, by node index */
-    dync__tensor **fake;   /* first output of each node as a fake, for infer and expr */
-    int64_t
-        *bias; /* where the slot of a node's base begins: inputs are bound at their first element */
-    int *base; /* node whose slot a node lies on (itself where it is no view) */
+    /* first output of each node as a fake, for infer and expr */
+    dync__tensor **fake;
+    /* where the slot of a node's base begins: inputs are bound at their first element */
+    int64_t *bias;
+    /* node whose slot a node lies on (itself where it is no view) */
+    int *base;
     dync__parts **parts; /* of each node; NULL: it is computed whole */
-    int *joined;  /* concatenation: the node that reads what it puts together, in its place; -1: it
-                     is made */
+    /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
+    int *joined;
     bool *leaves; /* base nodes whose slot must be an output of the plan */
-    int *over_after; /* node after which output i is written over the input it is the new value of;
-                        -1: it is not */
+    /* node after which output i is written over the input it is the new value of; -1: it is not */
+    int *over_after;
     int *over_first, *over_next; /* those of a node: output + 1, 0 ends */
 } dync__lowerer;
 
@@ -76586,8 +76819,8 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
     for (int i = 0; i < w->g->node.n; i++) {
         dync__node *n = w->g->node.at[i];
         bool leaves = w->leaves[i];
-        for (int k = i + 1; n->nout > 1 && k < w->g->node.n;
-             k++) /* outputs of several leave through their getitem nodes */
+        /* outputs of several leave through their getitem nodes */
+        for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)
             if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM &&
                 w->g->node.at[k]->args[0].as.node == n)
                 leaves = true;
@@ -76913,8 +77146,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
 DYNC__PLAIN
 
 /* ==== backend/backend.h ============================================================================ */
-/* backend/backend.h: the registry and the library's own backends. After inductor/, before program/.
- */
+/* backend/backend.h: the registry and the library's own backends. After inductor/, before
+ * program/. */
 #ifndef DYNC__BACKEND_H
 #define DYNC__BACKEND_H
 /* One row per built-in backend: name, tags, whose options it takes, compile function. ANY: it warns
@@ -77030,7 +77263,8 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b)
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_register_backend: expected a name and a compile function, got %s",
                           b ? "none" : "NULL");
-    for (const char *p = b->name; *p; p++) /* it is printed into programs, pages and commands */
+    /* it is printed into programs, pages and commands */
+    for (const char *p = b->name; *p; p++)
         if (*p < 33 || *p > 126 || strchr("\"'\\*/?<>&,;%", *p))
             return dync__fail(
                 DYNC_ERR_VALUE,
@@ -77337,8 +77571,8 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int 
 
 /* ==== backend/aot.c ================================================================================ */
 /* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by
- * inductor, and dync_aot_autograd, made of the user's compilers for the forward and backward graph.
- */
+ * inductor, and dync_aot_autograd, made of the user's compilers for the forward and backward
+ * graph. */
 
 typedef struct dync__aot_user {
     dync_backend fw, bw;
@@ -77439,7 +77673,8 @@ static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *e
     dync__graph *g = dync__graph_open(graph, "dync_aot_autograd");
     if (!g) return DYNC_ERR_VALUE;
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__options o; /* the partitioner's; the rest is for the user's compilers */
+    /* the partitioner's; the rest is for the user's compilers */
+    dync__options o;
     DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
     return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }
@@ -78293,9 +78528,9 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
+    /* nobody to tell; loops hold their index inside */
     if (call->row == dync__kernel_row(DYNC__K_check_index) ||
-        call->row == dync__kernel_row(
-                         DYNC__K_check_divisor)) /* nobody to tell; loops hold their index inside */
+        call->row == dync__kernel_row(DYNC__K_check_divisor))
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
                               dync__csource_type(call->operand[0].dtype)),
                DYNC_OK;
@@ -80366,11 +80601,14 @@ DYNC__PLAIN
  * program/, before compile/.
  *
  *   hook.c      around a backend (repro_after): runs what it compiled at once; writes a launcher
- * where that fails judge.c     does a graph fail, and the same way as before? in a child process
- * where fork exists run.c       a graph or its compiled form, once, forward and backward;
- * accuracy.c compares two such runs shrink.c    delta debugging;  graph.c the edits it tries
- *   write.c     a graph with its inputs as a C program;  repro.c what that program calls: run,
- * minify settings.c  repro_after, repro_level, ...: dync_config_set and the environment
+ *               where that fails
+ *   judge.c     does a graph fail, and the same way as before? in a child process where fork exists
+ *   run.c       a graph or its compiled form, once, forward and backward; accuracy.c compares two
+ *               such runs
+ *   shrink.c    delta debugging;  graph.c the edits it tries
+ *   write.c     a graph with its inputs as a C program; repro.c what that program calls: run,
+ *               minify
+ *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
  *
  * Sources: torch/_dynamo/repro/after_dynamo.py, after_aot.py, torch/_dynamo/debug_utils.py,
  * torch/_dynamo/utils.py (same), torch/_functorch/fx_minifier.py, all of 2.4; Zeller and
@@ -80381,8 +80619,9 @@ DYNC__PLAIN
 /* ---- settings -------------------------------------------------------------------------------- */
 typedef enum { DYNC__AFTER_NONE, DYNC__AFTER_DYNAMO, DYNC__AFTER_AOT } dync__repro_after;
 typedef struct dync__repro_settings {
-    int after, level; /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4
-                         on wrong results */
+    /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4 on wrong
+     * results */
+    int after, level;
     int forward_only, ignore_non_fp, use_fp64, cosine, isolate;
     double tolerance, timeout_s;
     char debug_dir[512]; /* "": torch_compile_debug under the working directory */
@@ -80459,9 +80698,10 @@ DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
 
 /* ---- shrinking ------------------------------------------------------------------------------- */
 typedef struct dync__edit { /* a new graph out of an old one */
-    const bool *drop;       /* per node: gone; one that is used becomes an input. NULL: none */
-    const dync__node
-        *cut_at; /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    /* per node: gone; one that is used becomes an input. NULL: none */
+    const bool *drop;
+    /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    const dync__node *cut_at;
     int skip_output, n_skip;       /* outputs taken out of the result */
     bool dead_code, unused_inputs; /* these go as well */
 } dync__edit;
@@ -80661,8 +80901,8 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
  * and, where a result requires grad, backward. After settings.c, before accuracy.c and judge.c.
  *
  * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py,
- * collect_results, reduce_to_scalar_loss: the loss is the mean over the results of each one's mean.
- */
+ * collect_results, reduce_to_scalar_loss: the loss is the mean over the results of each one's
+ * mean. */
 
 /* ---- copies of inputs ------------------------------------------------------------------------ */
 
@@ -82705,8 +82945,8 @@ static void dync__hook_aot_uncompiled(dync__graph *g, int level)
     size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
-    if (values && !g->symbol.n &&
-        dync__hook_aot_examples(g, values) == DYNC_OK) /* symbolic sizes have no form yet */
+    /* symbolic sizes have no form yet */
+    if (values && !g->symbol.n && dync__hook_aot_examples(g, values) == DYNC_OK)
         dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values,
                           &path, false);
     dync_scope_end(&scope);
@@ -82869,8 +83109,8 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer
     return r->storage.n - 1;
 }
 
-/* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind it.
- */
+/* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind
+ * it. */
 static dync_status dync__reader_history(void *state, int n_out, dync__tensor *const *grad_out,
                                         int n_in, const bool *needed, dync__tensor **grad_in,
                                         bool create_graph)
@@ -83450,14 +83690,12 @@ DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n
 /* ==== compile/compile.c ============================================================================ */
 /* compile/compile.c: wires the stages; the only file that knows them all.
  *
- *   dync_compile      callee, options, backend -> dync_compiled           capture/cache.c,
- * backend/registry.c dync_call         guards -> entry, or trace -> segments               capture/
+ *   dync_compile      callee, options, backend -> dync_compiled capture/cache.c, backend/registry.c
+ *   dync_call         guards -> entry, or trace -> segments               capture/
  *   segment           graph -> backend.compile                            backend/
  *   inductor          graph -> joint -> forward + backward                aot/
- *                     functional graph -> loops, kernel calls             inductor/lower.c,
- * op/lower.c
- *                     -> fused, scheduled, planned -> code                runtime/plan.c, loop/,
- * codegen/
+ *                     fu nctional graph -> loops, kernel calls inductor/lower.c, op/lower.c
+ *                     -> fused, scheduled, planned -> code runtime/plan.c, loop/, codegen/
  */
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -83485,8 +83723,8 @@ static int dync__compile_name_at(const char *names, const char *word, size_t n)
     return -1;
 }
 
-/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number.
- */
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any
+ * number. */
 static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
 {
     int n = 0;
@@ -83807,8 +84045,8 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
     return other ? dync__give(other) : NULL;
 }
-/* false: too many arguments, or none: they are taken as they are, and refused where they are used.
- */
+/* false: too many arguments, or none: they are taken as they are, and refused where they are
+ * used. */
 static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
 {
     dync__distinct d = {.n = 0};
@@ -84329,8 +84567,8 @@ static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int 
     return DYNC_ERR_MEMORY;
 }
 
-/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has.
- */
+/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it
+ * has. */
 static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
 {
     dync__ca *c = dync__ca_of(r);
@@ -84593,8 +84831,8 @@ static void dync__ca_free(dync__ca *c)
     dync__unref(c->carrier);
 }
 
-/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk.
- */
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to
+ * walk. */
 static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
@@ -84725,7 +84963,8 @@ static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
     if (!list || !dync__graph_takes_symbols(g, old) ||
         !(list->target = dync__arena_strdup(&g->arena, "L_inputs_")))
         return DYNC_ERR_MEMORY;
-    for (int pass = 0; pass < 3; pass++) /* other inputs, items of the list, calls */
+    /* other inputs, items of the list, calls */
+    for (int pass = 0; pass < 3; pass++)
         for (int i = 0, k = 0; i < old->node.n; i++) {
             dync__node *n = old->node.at[i];
             bool input = n->kind == DYNC__N_PLACEHOLDER;

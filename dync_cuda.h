@@ -21,9 +21,9 @@
  * Nothing has to be called: dync_to_device(x, DYNC_CUDA), .device = DYNC_CUDA in a factory and
  * every operator work from then on, eager and compiled, with the same random numbers as on the CPU.
  * DYNC_CUDA_AT(1) is the second device. dync.h makes the kernels' text (PTX), the driver the
- * machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from
- * CUDA 12.8 on. Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the
- * runtime's own words, and CPU work goes on.
+ * machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from CUDA
+ * 12.8 on. Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the runtime's
+ * own words, and CPU work goes on.
  *
  * Work is put on the thread's current stream of a device, the default one unless
  * dync_cuda_stream_use chose another, and runs behind the caller's back; reading a value
@@ -46,8 +46,9 @@ DYNC_API const char *dync_cuda_reason(void);
 DYNC_API dync_status dync_cuda_synchronize(int device);
 
 /* Memory. Blocks that tensors give back are kept and used again by the same stream.
- *   allocated  bytes in tensors   reserved  bytes taken from the driver   blocks_made, blocks_freed
- * calls of cudaMalloc and cudaFree reused     allocations that a kept block served */
+ *   allocated  bytes in tensors reserved bytes taken from the driver blocks_made, blocks_freed 
+ *              calls of cudaMalloc and cudaFree
+ *   reused     allocations that a kept block served */
 typedef struct dync_cuda_memory {
     int64_t allocated, allocated_peak, reserved, reserved_peak, blocks_made, blocks_freed, reused;
 } dync_cuda_memory;
@@ -83,8 +84,8 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
  * for later processes with the same GPU and driver; NULL: no longer. Off unless asked for, here or
  * by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written
  * anew; where the folder cannot be written nothing is kept. The driver has a cache of its own
- * (CUDA_CACHE_PATH), which this one does not need. errors  DYNC_ERR_IO: the folder cannot be made
- * thread  any */
+ * (CUDA_CACHE_PATH), which this one does not need.
+ *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
 /* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's
  * forward) may round their operands to 10 bits behind the point and run on tensor cores, several
@@ -115,8 +116,8 @@ DYNC__LEVELS_BEGIN
 
 /* ==== cuda/rt.h ==================================================================================== */
 /* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these
- * declarations of the same functions. Before everything else of cuda/. Source: CUDA Runtime
- * API 12.8, 13.0. */
+ * declarations of the same functions. Before everything else of cuda/. Source: CUDA Runtime API
+ * 12.8, 13.0. */
 #ifndef DYNC__CUDA_RT_H
 #define DYNC__CUDA_RT_H
 #if defined(__CUDA_RUNTIME_API_H__)
@@ -230,12 +231,14 @@ typedef struct dync__ptx_shape {
     int mode, vec, groups; /* groups: of lanes per thread and turn */
     int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
-    int64_t turns; /* of the loop over the row; 1: straight code, values stay in registers */
+    /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t turns;
     int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
-    bool wide;        /* indices need 64 bits */
-    bool guarded;     /* a turn may reach past the row's end */
-    int side, across; /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool wide;    /* indices need 64 bits */
+    bool guarded; /* a turn may reach past the row's end */
+    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    int side, across;
     int64_t blocks;
 } dync__ptx_shape;
 
@@ -243,8 +246,8 @@ typedef struct dync__ptx_launch {
     char entry[96];
     int64_t grid[3];
     int block, shared_bytes;
-    int64_t
-        steps; /* launched so often, the number of the launch being one more parameter; 0: once */
+    /* launched so often, the number of the launch being one more parameter; 0: once */
+    int64_t steps;
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
 typedef struct dync__ptx_check {
@@ -284,16 +287,20 @@ typedef struct dync__ptx {
     const dync__kernel *k;
     const bool *host;
     dync__ptx_shape shape;
-    int vec, groups; /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage; /* phase being emitted; stage: 1 a phase of a split kernel, 2 its
-                                   row code, 0 not split */
-    char copy;                  /* suffix that tells the tail's registers from the others; 0 none */
-    const char *index;          /* "u32" or "u64": type of linear indices */
-    uint8_t *needed, *uniform;  /* by instruction; uniform 1: within a group, 2: within the row */
-    int32_t *where; /* block in which the instruction's registers were last written; -1 nowhere */
-    int32_t
-        *paired; /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
-    int block;   /* number of the block being emitted */
+    /* of what is being emitted: the tail of a flat kernel has one lane */
+    int vec, groups;
+    /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
+    int n_phases, phase, stage;
+    /* suffix that tells the tail's registers from the others; 0 none */
+    char copy;
+    const char *index; /* "u32" or "u64": type of linear indices */
+    /* by instruction; uniform 1: within a group, 2: within the row */
+    uint8_t *needed, *uniform;
+    /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t *where;
+    /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    int32_t *paired;
+    int block; /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
     DYNC__VEC(dync__ptx_address) address;
@@ -303,11 +310,14 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
-    int raw; /* of a piece in two steps: 1 loads leave what they read in registers named after them,
-                2 that is made values */
-    int taken;     /* number of the store that is not done, + 1: its value is asked for; 0 none */
-    int most;      /* neighbours of a group, at most; 0: as may be */
-    bool in_place; /* a buffer is read and written: threads past the last row may not even read */
+    /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that
+     * is made values */
+    int raw;
+    /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int taken;
+    int most; /* neighbours of a group, at most; 0: as may be */
+    /* a buffer is read and written: threads past the last row may not even read */
+    bool in_place;
     char name[16][40]; /* operands under way */
     int next_name;
 } dync__ptx;
@@ -458,7 +468,8 @@ typedef struct dync__cuda_recording {
     DYNC__VEC(dync__cuda_kept) kept;
     void *rng; /* {seed, offset} on the device */
     uint64_t rng_first;
-    bool failed, left; /* left: a step went to the CPU, which no graph can record */
+    /* left: a step went to the CPU, which no graph can record */
+    bool failed, left;
 } dync__cuda_recording;
 typedef struct dync__cuda_thread {
     dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
@@ -501,8 +512,9 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any
- * device, without vector accesses, for this very device (dync__cuda_add_variant), and of f32 where
- * the user allows tf32 ---- */
+ * device, without
+ * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows
+ * tf32 ---- */
 enum {
     DYNC__CUDA_ANY,
     DYNC__CUDA_UNALIGNED,
@@ -539,14 +551,14 @@ typedef struct dync__cuda_packed {
     void *memory;
 } dync__cuda_packed;
 typedef struct dync__cuda_part {
-    dync__kernel
-        *kernel; /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    dync__kernel *kernel;
     dync__cuda_form form[DYNC__CUDA_FORMS];
     int n;        /* buffers of the text */
     int32_t *buf; /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
-    struct dync__gm
-        *gemm; /* makes the forms instead of the kernel, which is what is done to the results */
+    /* makes the forms instead of the kernel, which is what is done to the results */
+    struct dync__gm *gemm;
     dync__kcall *call;         /* instead: run on the CPU, on copies */
     dync__cuda_packed *packed; /* or NULL */
 } dync__cuda_part;
@@ -605,8 +617,8 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcal
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
-/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places.
- */
+/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values,
+ * places. */
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x,
                                          const dync__operand *values, const dync__operand *places,
                                          int dim, bool descending, const int32_t *buf);
@@ -619,33 +631,39 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
  * cp.async, swizzled rows, ldmatrix, mma.sync. After ptx.h and cuda.h; tile.c has the bodies.
  * gemm*.c, conv, attention and wgmma are built on it.
  *
- *   text        dync__tile t; dync__tile_begin(&t, 3)                opens an entry with buffers
- * 0..2: their addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
- * statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads)    closes it;
- * dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t, code, buf) adds
- * the text to the code as its next part (frees it where it fails) registers   every entry has
- * %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem; %scratch after
- * dync__tile_scratch memory      dync__tile_shared gives offsets into dynamic shared memory, which
- * begins at %smem, on a boundary of 1024 rows        tiles in shared memory are rows of 128 bytes,
- * eight chunks of 16: chunk c of row r lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows
- * that one phase of ldmatrix reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
+ *   text        dync__tile t; dync__tile_begin(&t, 3) opens an entry with buffers 0..2: their
+ *               addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
+ *               statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads) closes
+ *               it; dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t,
+ *               code, buf) adds the text to the code as its next part (frees it where it fails)
+ *   registers   every entry has %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem;
+ *               %scratch after dync__tile_scratch
+ *   memory      dync__tile_shared gives offsets into dynamic shared memory, which begins at %smem,
+ *               on a boundary of 1024
+ *   rows        tiles in shared memory are rows of 128 bytes, eight chunks of 16: chunk c of row r
+ *               lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows that one phase of ldmatrix
+ *               reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
  *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators,
- * column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column lane % 4 * 2
- * + i % 2 (dync__tile_acc_row, _col) Names given to functions begin with '%'; addresses in shared
- * memory are b32 registers, in global memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24
- * (cp.async), 9.7.13.4 (mma, ldmatrix); design techniques.md 2f. */
+ *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
+ *               lane % 4 * 2 + i % 2 (dync__tile_acc_row, _col)
+ * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
+ * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
+ * techniques.md 2f. */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 
 typedef struct dync__tile {
-    dync__ptx p;           /* statements and registers of the entry being written */
-    dync__ptx_text out;    /* what is done; scratch_bytes and checks are the maker's to set */
+    dync__ptx p; /* statements and registers of the entry being written */
+    /* what is done; scratch_bytes and checks are the maker's to set */
+    dync__ptx_text out;
     int n_buffers, shared; /* bytes of dynamic shared memory so far */
-    int64_t steps; /* launches of the next entry, whose numbers are in the parameter behind the
-                      scratch; 0: one, without */
-    const char
-        *directives; /* lines of an entry before its body, such as those of a cluster; NULL: none */
-    const char *target; /* "sm_80" unless changed before the first dync__tile_entry */
+    /* launches of the next entry, whose numbers are in the parameter behind the scratch; 0: one,
+     * without */
+    int64_t steps;
+    /* lines of an entry before its body, such as those of a cluster; NULL: none */
+    const char *directives;
+    /* "sm_80" unless changed before the first dync__tile_entry */
+    const char *target;
 } dync__tile;
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -665,7 +683,8 @@ DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix
 DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
 DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op,
                              const char *fmt, ...) DYNC__PRINTF(5, 6);
-/* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
+/* a new register of the type: "op.type name, operands"; op
+                                          * has its dots ("mul.lo") */
 DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a comment in the text */
 DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
@@ -710,8 +729,9 @@ typedef struct dync__tile_rows {
     const char *name;
     int rows, threads;
     int64_t row_bytes;
-    const char *rows_now; /* b32, signed: rows that exist, asked at every copy (they are a window's
-                             depth); NULL: rows_left of _begin holds */
+    /* b32, signed: rows that exist, asked at every copy (they are a window's depth); NULL:
+     * rows_left of _begin holds */
+    const char *rows_now;
     bool ragged;
 } dync__tile_rows;
 /* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a
@@ -735,10 +755,11 @@ typedef struct dync__tile_kind {
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
 /* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs
  * of chunks 0 .. n - 1 (32 bytes each), of the lane's row behind row0 (b32, a multiple of 8, or
- * NULL for 0). More rows down: + 128 bytes each, for multiples of 8. order 0   matrices in the
- * order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk + 1): a with k along the
- * row; b with .trans order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1):
- * b with k along the row, two n8 tiles; a with .trans */
+ * NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
+ *   order 0   matrices in the order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk
+ *             + 1): a with k along the row; b with .trans
+ *   order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1): b with k along
+ *             the row, two n8 tiles; a with .trans */
 DYNC__FN void dync__tile_matrix(dync__tile *, const char *name, int n, int order, const char *row0);
 /* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address
  * + at]. */
@@ -760,23 +781,26 @@ DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i %
  * (attention_tile.c). After tile.h.
  *
  * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of
- * operands make them all: nt   acc[row][column] += sum over the width of a[row] . b[column] scores:
- * both tiles lie row by row in shared memory nn   acc[row][column] += sum over k of w[row][k] *
- * b[k][column]        w: what was made of the scores, in registers in two arithmetics: `mma`, half
- * floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16
- * threads side by side along the columns, and w goes by way of shared memory, which only the warp
- * itself touches. Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in
- * different banks, for ldmatrix and for 16-byte loads. A tile `x` has the registers %x_g, %x_s (the
- * thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
+ * operands make them all:
+ *   nt   acc[row][column] += sum over the width of a[row] . b[column] scores: both tiles lie row by
+ *        row in shared memory
+ *   nn   acc[row][column] += sum over k of w[row][k] * b[k][column] w: what was made of the scores,
+ *        in registers
+ * in two arithmetics: `mma`, half floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16
+ * mt rows; else f32 by fma, 16 threads side by side along the columns, and w goes by way of shared
+ * memory, which only the warp itself touches. Rows of tiles lie 16 bytes more than their width
+ * apart: eight rows then begin in different banks, for ldmatrix and for 16-byte loads. A tile `x`
+ * has the registers %x_g, %x_s (the thread's place in global and shared memory), %x_r (its row),
+ * %x_a, %x_b, %x_n (readers). */
 #ifndef DYNC__CUDA_ATTENTION_H
 #define DYNC__CUDA_ATTENTION_H
 
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
-    int buf, rows, width,
-        at;    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
-    int stage; /* bytes from one copy to the other; 0: there is one */
+    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
+    int buf, rows, width, at;
+    int stage;              /* bytes from one copy to the other; 0: there is one */
     int64_t limit, columns; /* rows and columns that exist */
 } dync__fa_tile;
 
@@ -795,10 +819,11 @@ typedef struct dync__fa {
     int rows, cols; /* of the block's tile of rows, of a tile of columns */
     int weights;    /* w in shared memory; its rows are cols wide */
     int64_t L, S, E, V, units;
-    int64_t splits,
-        chunk; /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    int64_t splits, chunk;
     double scale;
-    dync__operand own[6]; /* of forward: heads that share keys and values are rows of one unit */
+    /* of forward: heads that share keys and values are rows of one unit */
+    dync__operand own[6];
 } dync__fa;
 
 /* %u0, %u1, ...: batch coordinates of %unit */
@@ -899,13 +924,14 @@ typedef struct dync__gm_pre {
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
 typedef struct dync__gm_side {
-    int buf, how;                  /* buf: of `end` */
-    int32_t id;                    /* operand number or temporary */
-    int64_t offset, line, step;    /* elements: of element 0, to the next line, to the next k */
+    int buf, how; /* buf: of `end` */
+    int32_t id;   /* operand number or temporary */
+    /* elements: of element 0, to the next line, to the next k */
+    int64_t offset, line, step;
     int64_t batch[DYNC_MAX_DIMS];  /* to the next of each batch dim */
     const dync__gm_gather *gather; /* in the place of line and step; or NULL */
-    dync__gm_pre *pre; /* or NULL; offset is then that in its loops, and addresses in text are
-                          counted in elements */
+    /* or NULL; offset is then that in its loops, and addresses in text are counted in elements */
+    dync__gm_pre *pre;
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n
@@ -927,21 +953,21 @@ typedef struct dync__gm {
     int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
     int n_batch;
     dync__gm_side side[2];
-    const dync__gm_window
-        *window_of; /* instead of a product; side 0 is the window, side 1 what it slides over */
+    /* instead of a product; side 0 is the window, side 1 what it slides over */
+    const dync__gm_window *window_of;
     const dync__kernel *end;
     bool *host; /* buffers of `end` in main memory */
     int given;
-    bool thin, swapped; /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the
-                           smaller */
+    /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the smaller */
+    bool thin, swapped;
     /* chosen */
     dync__gm_tile tile;
     int64_t splits, chunk; /* depth of each split, a multiple of `depth` */
     int depth;             /* of one stage */
     /* text in the making */
     dync__tile t;
-    int acc_bytes, stage_bytes,
-        side_at[2]; /* of the accumulators' type; of a stage; where a side begins in it */
+    /* of the accumulators' type; of a stage; where a side begins in it */
+    int acc_bytes, stage_bytes, side_at[2];
     dync__tile_rows window[2][4];
     char window_name[2][4][8];
     bool scalar; /* no vector accesses */
@@ -2219,8 +2245,8 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
     dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
 }
 
-/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none.
- */
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
+ * none. */
 static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;
@@ -2320,12 +2346,14 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
  * stay in their storage dtype, so nothing is rounded twice.
  *
  *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
- * one access of global memory. 8 lanes side by side along `across` and 4 along the last loop, which
- * a warp moves at once, then meet in no bank; nor do 8 lanes that compute words      narrow
- * elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last
- * loop and turns the words (R x R elements) in registers The plain form is the flat kernel without
- * all this: kernels of another shape, and where the loops are short. Sources: Ruetsch and
- * Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
+ *              one access of global memory. 8 lanes side by side along `across` and 4 along the
+ *              last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that
+ *              compute
+ *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes
+ *              rows of the last loop and turns the words (R x R elements) in registers
+ * The plain form is the flat kernel without all this: kernels of another shape, and where the loops
+ * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
+ * swizzles as in CUTLASS. */
 
 enum { DYNC__PTX_TURN_LEAST = 16, DYNC__PTX_TURN_BYTES = 32768 };
 
@@ -3301,13 +3329,16 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
 /* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
  *
  *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its
- * value), then scratch, then the state, seed and offset of random numbers where they are drawn flat
- * every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over
- * goes to a scalar tail rows         T threads a row, neighbours in memory side by side; columns:
- * 32 rows side by side, T warps along the row Sums are taken lane by lane, then over the lanes, the
- * warp and the block in a fixed order: the same bits every time. Invariant: every register is
- * declared once, at the top of its function, before the statements. Sources: NVIDIA, PTX ISA 8.0;
- * techniques.md 2f of the design (bandwidth kernels). */
+ *                value), then scratch, then the state, seed and offset of random numbers where they
+ *                are drawn
+ *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop);
+ *                what is left over goes to a scalar tail
+ *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side,
+ *                T warps along the row
+ * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the
+ * same bits every time. Invariant: every register is declared once, at the top of its function,
+ * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
+ * kernels). */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -3488,8 +3519,8 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix.
- */
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop,
+ * suffix. */
 static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
                                   const char *prefix, const char *suffix)
 {
@@ -4514,8 +4545,8 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
 
 /* One stage is computed on while the others are filled. A stage is filled again one barrier after
  * everyone has read it. Sides with something to be done to them are loaded into registers before
- * the computation, and stored behind it: everyone else meets them a barrier later at the earliest.
- */
+ * the computation, and stored behind it: everyone else meets them a barrier later at the
+ * earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
     dync__tile *t = &g->t;
@@ -4655,8 +4686,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
  * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
  * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
  * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
- * it again: dync__gm_pre_worth says when that is less than a launch and two trips through memory.
- */
+ * it again: dync__gm_pre_worth says when that is less than a launch and two trips through
+ * memory. */
 
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 
@@ -4761,8 +4792,8 @@ DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s)
     return !e->failed;
 }
 
-/* Registers that the loads of n elements take; operations of an element; bytes that it is made of.
- */
+/* Registers that the loads of n elements take; operations of an element; bytes that it is made
+ * of. */
 static int dync__gmp_words(const dync__gm_pre *pre, int n)
 {
     const dync__kernel *k = pre->k;
@@ -5015,9 +5046,8 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            if (g->kind < 0 &&
-                g->dtype !=
-                    g->compute) /* halves on CUDA cores: as they would have been in memory */
+            /* halves on CUDA cores: as they would have been in memory */
+            if (g->kind < 0 && g->dtype != g->compute)
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
             int bytes = dync__dtype_info(dtype)->bytes,
                 n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
@@ -5691,9 +5721,10 @@ static int dync__gms_row(const dync__gm *g, int s)
 }
 
 /* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each
- * side, its place in a stage (%to), its address, to which %A and %B go on. wide     chunk i %
- * chunks of rows i / chunks, ... single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads
- * / 8, ...; else line i % lines of depths i / lines, ... */
+ * side, its place in a stage (%to), its address, to which %A and %B go on.
+ *   wide     chunk i % chunks of rows i / chunks, ...
+ *   single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines
+ *            of depths i / lines, ... */
 static void dync__gms_begin(dync__gm *g, int s)
 {
     dync__tile *t = &g->t;
@@ -5723,7 +5754,8 @@ static void dync__gms_begin(dync__gm *g, int s)
                    base);
     if (side->pre) dync__gm_pre_index(g, s, s ? "%pat1" : "%pat0", base);
     if (side->pre || !is_wide || (s ? g->n : g->m) % lines == 0) return;
-    char size[16]; /* bytes of the chunk that are of lines there are */
+    /* bytes of the chunk that are of lines there are */
+    char size[16];
     dync__format(size, sizeof size, "%%size%s", id);
     dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
     dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);
@@ -6124,10 +6156,11 @@ DYNC__FN void dync__gm_join(dync__gm *g)
  * gemm_end.c, before gemm.c.
  *
  *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes
- * share the depth and add up by shuffles across   its columns are: a lane has the columns of 16
- * bytes, the warps of a block share the depth and add up in shared memory, in order The depth is
- * cut over blocks as well until the device is full. Half floats are widened in registers, sums are
- * f32 (f64). */
+ *            share the depth and add up by shuffles
+ *   across   its columns are: a lane has the columns of 16 bytes, the warps of a block share the
+ *            depth and add up in shared memory, in order
+ * The depth is cut over blocks as well until the device is full. Half floats are widened in
+ * registers, sums are f32 (f64). */
 
 enum { DYNC__GMT_ROWS = 8, DYNC__GMT_COLUMNS = 4, DYNC__GMT_WARPS = 8, DYNC__GMT_UNROLL = 4 };
 static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dtype)->bytes; }
@@ -6489,13 +6522,15 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
  * and sends it to both.
  *
  *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte
- * swizzle. A side with k along the row is one box; one with lines along the row (16-bit types: the
- * descriptor's transposed form) is a box for each 64 lines results         alone in a row-major
- * matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows
- * under way for each warpgroup. Else 32 columns at a time through shared memory into the loop
- * kernel `end`, row by row tails           TMA reads zeros outside of a matrix and does not write
- * there; `end` is guarded Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24
- * (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
+ *                   swizzle. A side with k along the row is one box; one with lines along the row
+ *                   (16-bit types: the descriptor's transposed form) is a box for each 64 lines
+ *   results         alone in a row-major matrix: cast, to shared memory in swizzled rows of 128
+ *                   bytes, stored by TMA, two boxes of 64 rows under way for each warpgroup. Else
+ *                   32 columns at a time through shared memory into the loop kernel `end`, row by
+ *                   row
+ *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
+ * design techniques.md 2f (the ladder). */
 
 /* END_ROW: 32 words and a gap */
 enum {
@@ -6509,12 +6544,13 @@ typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
     int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
-    bool by_k[2], by_box, cut_k; /* by_box: results are stored by TMA; cut_k: a block of the cluster
-                                    loads half of b's k's, not of its lines */
+    /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
+     * of its lines */
+    bool by_k[2], by_box, cut_k;
     int out_bytes, stage_bytes, bars, end_at, labels;
     int64_t down, across; /* tiles of the whole cluster, in rows and columns */
-    int batch_at[3][3],
-        n_batch[3]; /* the batch dims of a map's dims from the third on: of a, b and the result */
+    /* the batch dims of a map's dims from the third on: of a, b and the result */
+    int batch_at[3][3], n_batch[3];
 } dync__wg;
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */
@@ -7235,8 +7271,8 @@ static void dync__gmd_forward(dync__gm *g)
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
     int wide; /* columns of a thread's rectangle */
-    int64_t low[2],
-        n[2]; /* of the gradients that it sees: the first, counted from its own, and how many */
+    /* of the gradients that it sees: the first, counted from its own, and how many */
+    int64_t low[2], n[2];
     bool loaded[64]; /* elements of the window */
 } dync__gmd_back;
 
@@ -7491,8 +7527,8 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
     }
 }
 
-/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave.
- */
+/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads
+ * leave. */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
     dync__tile *t = &g->t;
@@ -7616,12 +7652,13 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
  * beyond 30 bits stay there.
  *
  * A choice costs, in clocks of a multiprocessor,
- *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1:
- * JOIN + bytes of partial sums / BYTES) where waves = ceil(tiles * splits * batches /
- * multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
- * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what
- * its warps read from shared memory for each multiplication (64 x 64 to a warp: 1/32 word; 32 x 32:
- * 1/16). They are estimates until bench/gpu has run. */
+ *     wa ves * (START + tile.m * tile.n * depth of a split / (rate * efficiency)) + (splits > 1:
+ *       JOIN + bytes of partial sums / BYTES)
+ * where waves = ceil(tiles * splits * batches / multiprocessors). The least cost wins. Rates are
+ * multiplications a clock of the slowest device (sm_80); efficiencies say what part of it a tile
+ * reaches when its stages never run dry: by what its warps read from shared memory for each
+ * multiplication (64 x 64 to a warp: 1/32 word; 32 x 32: 1/16). They are estimates until bench/gpu
+ * has run. */
 
 static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
@@ -8223,18 +8260,20 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
 /* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop
  * nests are the plain form: other dtypes, arrays of 2^31 elements and what is too small.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product;
- * rows x columns, summed over: forward         w [O/g, taps of channels]        x [taps of
- * channels, pixels of y]       -> y data gradient   w [C/g, taps of channels of y]   gy [taps of
- * channels, pixels of x]      -> gx   a product for each remainder by the stride weight gradient gy
- * [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over
- * blocks, joined in order The side that slides is gathered (gemm_gather.c): no matrix of windows is
- * made. Halves come 16 bytes at a time from arrays whose channels are neighbours: those that lie so
- * are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few
- * channels element by element. A window of one element without padding and stride is a plain
- * product of planes. One channel to a group (depthwise) is no product (conv_direct.c), nor are few:
- * loops.c unrolls the window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin
- * 2016 (transposed convolution). */
+ *   x [N, C, H, W]  w [O, C/g, KH, KW] y [N, O, OH, OW] a group is a batch of the product; rows x
+ *                   columns, summed over:
+ *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
+ *   data gradient   w [C/g, taps of channels of y] gy [taps of channels, pixels of x] -> gx a
+ *                   product for each remainder by the stride
+ *   we ight gradient gy [O/g, pixels of y] x [pixels of y, taps of channels] -> gw the sum cut over
+ *     blocks, joined in order
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
+ * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
+ * are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
+ * element. A window of one element without padding and stride is a plain product of planes. One
+ * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the
+ * window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed
+ * convolution). */
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
@@ -8548,8 +8587,8 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
     dync__gm_cut(&l, plane);
     dync__gm_cut(&l, image);
     r.n = 0;
-    for (int part = 0; part < 3;
-         part++) /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    for (int part = 0; part < 3; part++)
         for (int d = 0; d < l.n; d++) {
             int64_t from = l.place[d], to = from * l.extent[d];
             int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;
@@ -8946,8 +8985,9 @@ typedef struct dync__cl { /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
     const dync__kcall *call;
-    dync__kernel none; /* takes the builder's calls where there was no memory for one */
-    int n;             /* loops so far */
+    /* takes the builder's calls where there was no memory for one */
+    dync__kernel none;
+    int n; /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
 
@@ -10100,9 +10140,10 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
  * across their rows.
  *
  *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes,
- * 128-byte swizzle) by all rows of the tile tails           TMA reads zeros outside; keys past the
- * last one are masked as everywhere Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor);
- * Shah et al. 2024, FlashAttention-3, arXiv:2407.08608. */
+ *                   128-byte swizzle) by all rows of the tile
+ *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
+ * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3,
+ * arXiv:2407.08608. */
 
 enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
 /* mbarriers, from %bars on */
@@ -10407,18 +10448,19 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
  * gradients. After attention_tile.c, before calls.c.
  *
  *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of
- * exponentials below it and the weighted values, rescaled when a maximum of the warp moves. Keeps
- * what the CPU's kernel keeps: the logarithm of the sum. Few queries and many keys (decoding): the
- * keys are cut over blocks, and a second launch joins their sums in order. Heads that share keys
- * and values (stride 0) are rows of one tile. backward   first {log of the sum, output . gradient}
- * of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and walk over
- * queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a
- * fixed order. Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
- * not fit together. Exponentials are powers of two: factors of log2 e are part of the scale. Tiles
- * that the diagonal hides are not visited; edges and masks are looked at only where there are any.
- * Each text comes for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov &
- * Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691.
- */
+ *              exponentials below it and the weighted values, rescaled when a maximum of the warp
+ *              moves. Keeps what the CPU's kernel keeps: the logarithm of the sum. Few queries and
+ *              many keys (decoding): the keys are cut over blocks, and a second launch joins their
+ *              sums in order. Heads that share keys and values (stride 0) are rows of one tile.
+ *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a
+ *              kernel whose blocks hold tiles of keys and walk over queries (gk, gv), and one the
+ *              other way round (gq): every element is added up by one thread, in a fixed order.
+ *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
+ *              not fit together.
+ * Exponentials are powers of two: factors of log2 e are part of the scale. Tiles that the diagonal
+ * hides are not visited; edges and masks are looked at only where there are any. Each text comes
+ * for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov & Gimelshein 2018,
+ * arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
 
 static const double dync__fa_log2e = 1.4426950408889634074;
 enum {
@@ -11378,28 +11420,30 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
  * kept for backward.
  *
  *   block   where the weights are small a block has some rows of the batch and goes through all
- * steps by itself: states in shared memory, weights there too if they fit, else read from the cache
+ *           steps by itself: states in shared memory, weights there too if they fit, else read from
+ *           the cache
  *   step    else a launch a step: a block has some units of some rows; states go by way of memory,
- * by the parity of the step A thread has one unit of `rb` rows: its products with the state, its
- * gates, its state; what all threads need of a step (forward the states, backward the gates'
- * gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a
- * 16-byte load per k. Backward a step begins with the product of the step before it in time; one
- * more product ends the layer. */
+ *           by the parity of the step
+ * A thread has one unit of `rb` rows: its products with the state, its gates, its state; what all
+ * threads need of a step (forward the states, backward the gates' gradients) meets in shared
+ * memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k. Backward
+ * a step begins with the product of the step before it in time; one more product ends the layer. */
 
 typedef struct dync__ru {
     dync__tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
-    int gates, pack, type,
-        bytes; /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    int gates, pack, type, bytes;
     const char *ty;
     int64_t L, N, H;
     bool reverse, grad, step;
-    int units, groups, rb, row; /* of a block: units side by side, groups of rb rows; row: elements
-                                   of one in what is shared */
-    bool near;                  /* weights in shared memory */
-    int state, weights, n;      /* offsets in shared memory; values so far */
-    int temp[4]; /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
+    int units, groups, rb, row;
+    bool near;             /* weights in shared memory */
+    int state, weights, n; /* offsets in shared memory; values so far */
+    /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    int temp[4];
 } dync__ru;
 
 /* ---- values: registers %v<n> ----------------------------------------------------------------- */
@@ -11521,8 +11565,8 @@ static const char *dync__ru_address(dync__ru *u, int role, const char *base, int
     if (g) dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(g * u->H * column));
     return at;
 }
-static char *dync__ru_base(int role,
-                           char *name) /* of the step; of an operand without steps: its own */
+/* of the step; of an operand without steps: its own */
+static char *dync__ru_base(int role, char *name)
 {
     dync__format(name, 16, "%%at%d", role);
     return name;
@@ -12194,8 +12238,8 @@ typedef struct dync__sk {
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
-    int64_t lines, length, tile,
-        tiles; /* tile: items sorted at a time, a power of two; tiles of a line */
+    /* tile: items sorted at a time, a power of two; tiles of a line */
+    int64_t lines, length, tile, tiles;
 } dync__sk;
 
 static long long dync__sk_step(const dync__sk *s, const dync__operand *o)
@@ -12306,8 +12350,8 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
 
-/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch.
- */
+/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the
+ * scratch. */
 static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
 {
     dync__ptx *x = &s->t.p;
@@ -12610,14 +12654,17 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
 /* cuda/scatter.c: writes and additions to places given by an index. After sort.c, before calls.c.
  *
  *   writes     the last one in the order of the index wins: one launch leaves at every place the
- * greatest number of those that write there (an atomic maximum), the next writes what has this
- * number integers   atomic additions: their sum is the same in any order floats     the index is
- * sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items:
- * runs that begin in it go to their place, what goes on from the chunk before is left in the
- * scratch, and a second launch adds that. The order of additions follows from the index and the
- * sizes alone few        a thread owns the elements of a line whose place is p modulo P, and walks
- * the line's whole index: one launch Half floats add up in f32, narrow integers in i32. Numbers
- * that are no place are skipped. Texts are made for one set of sizes. */
+ *              greatest number of those that write there (an atomic maximum), the next writes what
+ *              has this number
+ *   integers   atomic additions: their sum is the same in any order
+ *   floats     the index is sorted, so that additions to one place are a run. A thread adds up a
+ *              chunk of the sorted items: runs that begin in it go to their place, what goes on
+ *              from the chunk before is left in the scratch, and a second launch adds that. The
+ *              order of additions follows from the index and the sizes alone
+ *   few        a thread owns the elements of a line whose place is p modulo P, and walks the line's
+ *              whole index: one launch
+ * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts
+ * are made for one set of sizes. */
 
 enum {
     DYNC__SCA_BLOCK = 256,
@@ -13767,8 +13814,8 @@ DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_de
         return dync__cuda_check(
             cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)),
             "cudaMemcpyAsync");
-    /* Between devices: the source's work comes first, and it may not go on before the copy is done.
-     */
+    /* Between devices: the source's work comes first, and it may not go on before the copy is
+     * done. */
     DYNC__TRY(dync__cuda_enter(from_device));
     DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)),
                                "cudaStreamSynchronize"));
@@ -13981,8 +14028,10 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
-    int capability;   /* of the devices that it is an image for; 0: a text, for all */
-    unsigned devices; /* where its kernels may have the shared memory that they ask for: bits */
+    /* of the devices that it is an image for; 0: a text, for all */
+    int capability;
+    /* where its kernels may have the shared memory that they ask for: bits */
+    unsigned devices;
 } dync__cuda_module;
 static struct {
     dync__mutex lock;
@@ -14578,9 +14627,11 @@ typedef struct dync__cuda_graph {
     cudaGraphExec_t exec;
     dync__cuda_recording kept; /* memory and random state of the recording */
     uint64_t rng_count;
-    bool *stays; /* written by the graph: never copied, recorded again at another address */
+    /* written by the graph: never copied, recorded again at another address */
+    bool *stays;
     int n_stays;
-    bool plain; /* never recorded: something is in main memory, or recording failed */
+    /* never recorded: something is in main memory, or recording failed */
+    bool plain;
 } dync__cuda_graph;
 
 static void dync__cuda_graph_drop(dync__cuda_graph *g)

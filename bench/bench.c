@@ -16,7 +16,8 @@ typedef struct bench_case {
     void (*hand)(void);     /* the same by hand, or NULL */
     double (*sample)(void); /* instead of run: nanoseconds of one call */
     int n;
-    double goal; /* nanoseconds, or with by_ratio times the hand-written one; 0 none */
+    /* nanoseconds, or with by_ratio times the hand-written one; 0 none */
+    double goal;
     bool by_ratio;
 } bench_case;
 

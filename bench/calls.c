@@ -2,8 +2,8 @@
  * All tensors have ten elements, so that the kernels are next to nothing. Medians of 15 samples in
  * nanoseconds; numbers only, as in bench.c.
  *
- *   make bench   or build/bench/calls [text]   J=file: the same as JSON (bench/peers/ prints it
- * beside torch.compile's figures) */
+ *   make bench   or build/bench/calls [text] J=file: the same as JSON (bench/peers/ prints it
+ *                beside torch.compile's figures) */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "timing.h"
@@ -110,8 +110,8 @@ static double sample_branch(void)
     return sample_of(call);
 }
 
-/* Less three kernels: half as much again as what a graph of three takes more than a graph of one.
- */
+/* Less three kernels: half as much again as what a graph of three takes more than a graph of
+ * one. */
 static double sample_branch_over(void)
 {
     static dync_compiled *three, *one, *branch;

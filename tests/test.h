@@ -211,8 +211,8 @@ TEST__UNUSED static int test__near(double a, double b, double tol, const char *f
     return 0;
 }
 
-/* Element i may differ by atol + rtol * |expected|. Reports the first that differs and how many do.
- */
+/* Element i may differ by atol + rtol * |expected|. Reports the first that differs and how many
+ * do. */
 TEST__UNUSED static int test__array(const float *f, const double *d, const float *want_f,
                                     const double *want_d, long long n, double rtol, double atol,
                                     const char *file, int line, const char *what)

@@ -1,8 +1,8 @@
 /* tools/amalgamate.c: joins src/ into one header.
  *
  *   amalgamate src/dync.in.h > dync.h
- *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is
- * left out: it is there before
+ *   am algamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h what the second list pastes is left
+ *     out: it is there before
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become
  * nothing, and so do those that name the root itself (each .c file begins with it). Everything else
@@ -11,8 +11,8 @@
  * the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there:
- * that is an error. An include guard
- * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
+ * that is an error. An include guard (#ifndef X, #define X as the first directives of a file) is
+ * not a condition in this sense. */
 #include "tool.h"
 
 enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0 };

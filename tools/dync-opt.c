@@ -2,8 +2,9 @@
  * prints text.
  *
  *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input
- * without FILE dync-opt --update FILE...                rewrites what each golden file expects
- * dync-opt --check FILE...                 compares; status 1 where one differs */
+ *                                            without
+ * FILE dync-opt --update FILE... rewrites what each golden file expects dync-opt --check FILE... 
+ * compares; status 1 where one differs */
 #include "opt.h"
 #include "tool.h"
 

@@ -1,8 +1,8 @@
 /* tools/genops.c: writes what follows from the operator table, src/op/ops.def.h.
  *
  *   genops api       src/api/ops.h: documentation, prototypes and location macros of every public
- * operator genops entries   src/op/entries.c: the bodies, which pack arguments and call
- * dync__op_call
+ *                    operator
+ *   genops entries   src/op/entries.c: the bodies, which pack arguments and call dync__op_call
  *
  * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
 #include <ctype.h>
@@ -82,12 +82,22 @@ static size_t last_space(const char *s, size_t limit, bool comment, bool *quoted
 
 static void write_line(void)
 {
-    static bool continued; /* the line before ended in a backslash */
-    bool macro = line[0] == '#' || continued, comment = line[0] == '/', quoted = false;
+    bool macro = line[0] == '#', comment = line[0] == '/', quoted = false;
     char *s = line;
     size_t indent = 0;
     line[line_len] = 0;
-    continued = line_len > 0 && line[line_len - 1] == '\\';
+    char *soft = strchr(line, '\v');
+    if (soft) {
+        size_t rest = strlen(soft + 5);
+        if ((size_t)(soft - line) + 1 + rest <= WIDTH) {
+            *soft = ' ';
+            memmove(soft + 1, soft + 5, rest + 1);
+        } else {
+            printf("%.*s \\\n", (int)(soft - line), line);
+            s = soft + 5;
+            indent = 4;
+        }
+    }
     while (indent + strlen(s) > WIDTH) {
         size_t cut = last_space(s, WIDTH - indent - (macro ? 3 : 1), comment, &quoted);
         if (cut == 0) break;
@@ -278,7 +288,7 @@ static void print_api(const op_row *row)
     put(");\n");
     /* the second macro has the names, the first one counts */
     if (n) {
-        put("#define dync_%s(...) \\\n    DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, "
+        put("#define dync_%s(...)\v    DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, "
             "__VA_ARGS__)(\"dync_%s takes %d argument%s: ",
             row->name, n, row->name, row->nout > 1 ? "V" : "T", row->name, n, n > 1 ? "s" : "");
         for (int i = 0; i < n; i++) put("%s%s", i ? ", " : "", p[i].name);
@@ -288,9 +298,9 @@ static void print_api(const op_row *row)
         put("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
     if (k > 1)
-        put(") \\\n    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
+        put(")\v    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
     else
-        put(") \\\n    DYNC_OP");
+        put(")\v    DYNC_OP");
     put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
     for (int i = 0; i < n; i++) {
         put(", ");

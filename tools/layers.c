@@ -1,7 +1,7 @@
 /* tools/layers.c: the include order is the architecture.
  *
- *   layers src/dync.in.h src/dync_cuda.in.h src/..every file..     lists first: their orders, one
- * after the other
+ *   la yers src/dync.in.h src/dync_cuda.in.h src/..every file.. lists first: their orders, one
+ *     after the other
  *
  * The order is that of dync.in.h. A file may include only what stands above it there, .c files are
  * included by nobody else, and each .c file of src/ is named in dync.in.h once. Tables (.def.h)

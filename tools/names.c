@@ -1,11 +1,12 @@
 /* tools/names.c: nothing without the prefix leaks from dync.h.
  *
  *   names symbols < output of nm            every symbol of the object is dync_*
- *   names calls   < output of nm -u         nothing that ends, jumps or prints behind the user's
- * back names macros  < output of cc -dD -E     every macro that dync.h defines is DYNC* or dync_*
+ *   names calls   < output of nm -u nothing that ends, jumps or prints behind the user's back
+ *   names macros  < output of cc -dD -E     every macro that dync.h defines is DYNC* or dync_*
  *   names types   < output of readelf --debug-dump=info of an object compiled with -g3
- * -fno-eliminate-unused-debug-types every type, tag, enum constant, function and variable of dync.h
- * is dync_*, DYNC_*
+ *                 -fno-eliminate-unused-debug-types
+ *                                           every type, tag, enum constant, function and variable
+ *                                           of dync.h is dync_*, DYNC_*
  *
  * Prints what breaks the rule; silent where nothing does. */
 #include "tool.h"

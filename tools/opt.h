@@ -3,9 +3,11 @@
  *
  *   # passes: fuse schedule        in order, of simplify collapse fuse schedule check
  *   # keep: 2 5                    buffers that somebody outside reads; without the line, all of
- * them kernel a(...) ... { ... }      steps in program order call matmul reads 1 2 writes 3 #
- * expect:                      what dync-opt prints for the text above Other lines that begin with
- * # are comments. */
+ *                                  them
+ *   kernel a(...) ... { ... }      steps in program order
+ *   call matmul reads 1 2 writes 3
+ *   # expect:                      what dync-opt prints for the text above
+ * Other lines that begin with # are comments. */
 #ifndef DYNC_TOOLS_OPT_H
 #define DYNC_TOOLS_OPT_H
 #include "../src/dync.in.h"

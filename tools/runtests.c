@@ -2,16 +2,15 @@
  * they say.
  *
  *   runtests [--jobs n] [--out dir] { [--with "command"] [--examples expected-dir] [--plain]
- * program | what=shell command } ...
+ *   program | what=shell command } ...
  *
  * A program that prints "N passed, N failed, N skipped" counts as that; any other program, and each
  * `what=command`, counts as one test that passes if its exit status is 0. --with puts a command
  * before each program (valgrind, qemu, env NAME=value). Under --examples a program runs in an empty
  * folder and its standard output is compared with expected-dir/name.txt, where * stands for any
- * text within a line.
- * --with, --examples and --plain (neither) hold from where they stand. Output is shown only where
- * something failed, but for the lines that begin with "skip ". The last line is "N passed, N
- * failed". */
+ * text within a line. --with, --examples and --plain (neither) hold from where they stand. Output
+ * is shown only where something failed, but for the lines that begin with "skip ". The last line is
+ * "N passed, N failed". */
 #include <pthread.h>
 #include <time.h>
 #include "tool.h"
@@ -24,7 +23,8 @@ typedef struct totals {
 /* An item of the command line and what held where it stood. */
 typedef struct job {
     const char *item, *with, *expected_dir;
-    int number; /* its files are apart from a namesake's */
+    /* its files are apart from a namesake's */
+    int number;
 } job;
 static const char *out_dir = "build/run";
 /* what follows, and standard output */

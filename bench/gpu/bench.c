@@ -5,7 +5,7 @@
  * one's. `make gpu-bench` runs both.
  *
  *   bench [--tiny] [--seconds N] [words]      rows whose name contains a word; --tiny: small sizes,
- * for the emulator */
+ *                                             for the emulator */
 #include "dync.h"
 #include "dync_cuda.h"
 #include <math.h>

@@ -413,8 +413,8 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A tensor over the driver's memory; strides that are not row major are a view of the same memory.
- */
+/* A tensor over the driver's memory; strides that are not row major are a view of the same
+ * memory. */
 static dync_tensor *wrap(const peer_array *a)
 {
     dync_dims shape = {.n = (int)a->ndim}, stride = {.n = (int)a->ndim};

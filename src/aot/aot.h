@@ -1,8 +1,8 @@
 /* aot/aot.h: ahead-of-time autograd. After capture/, before inductor/.
  *
- * graph with operators as the user wrote them  ->  functional forward graph (no mutation,
- * composites expanded), and for training a backward graph: traced together through the tape, then
- * cut. What was mutated, aliased or passed through is put right again at run time. */
+ * graph with operators as the user wrote them -> functional forward graph (no mutation, composites
+ * expanded), and for training a backward graph: traced together through the tape, then cut. What
+ * was mutated, aliased or passed through is put right again at run time. */
 #ifndef DYNC__AOT_H
 #define DYNC__AOT_H
 #include "../capture/capture.h"
@@ -36,7 +36,8 @@
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
 /* clang-format on */
 typedef struct dync__options {
-    const char *text; /* as given, for the compilers of others and for repros; "" for none */
+    /* as given, for the compilers of others and for repros; "" for none */
+    const char *text;
     int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
     int partition, decompositions, scheduler; /* which word */
     double memory_budget;
@@ -60,8 +61,8 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used); /* may be NULL */
     void *state;
-    dync__run_into
-        run_into; /* may be NULL; where it is not, run gives tensors that never were views */
+    /* may be NULL; where it is not, run gives tensors that never were views */
+    dync__run_into run_into;
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
@@ -71,7 +72,8 @@ typedef struct dync__inner_compiler {
     bool save_all;      /* the default partitioner instead of a minimum cut */
     bool decompose_all; /* every operator that has a decomposition */
     bool patterns;      /* operators written out may become one (attend.c) */
-    bool symbolic;      /* takes graphs of symbolic sizes: called once for all of them */
+    /* takes graphs of symbolic sizes: called once for all of them */
+    bool symbolic;
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -90,16 +92,19 @@ typedef enum {
     DYNC__AOT_USER,
     DYNC__AOT_ATTR, /* a tensor of the graph */
     /* the tensor that input `from` is a view of: written views share it */
+    /* all of input from's memory that is reached, as one row: written inputs without a common
+     * base */
     DYNC__AOT_BASE,
-    DYNC__AOT_FLAT /* all of input from's memory that is reached, as one row: written inputs without
-                      a common base */
+    DYNC__AOT_FLAT
 } dync__aot_actual_kind;
 typedef struct dync__aot_actual {
     uint8_t kind;
     bool passed; /* the forward graph has an input for it */
-    bool apart;  /* USER in a group with a BASE: on its memory, no view of it (detached) */
+    /* USER in a group with a BASE: on its memory, no view of it (detached) */
+    bool apart;
     int from;
-    int same_as;          /* USER: earlier input that was the very same tensor, or -1 */
+    /* USER: earlier input that was the very same tensor, or -1 */
+    int same_as;
     int group;            /* USER: actual of the memory it lies on, or -1 */
     dync__layout lay;     /* USER in a group, BASE, FLAT */
     dync__tensor *tensor; /* ATTR; owned */
@@ -174,10 +179,12 @@ typedef enum {
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;
-    bool save_all;    /* partition: save everything instead of a minimum cut */
-    double budget;    /* of activation memory, 0 to 1 */
-    bool joint;       /* the joint graph itself is wanted: recorded, not tidied, not cut */
-    bool no_tangents; /* the gradient of the first output, a number, in place of tangents */
+    bool save_all; /* partition: save everything instead of a minimum cut */
+    double budget; /* of activation memory, 0 to 1 */
+    /* the joint graph itself is wanted: recorded, not tidied, not cut */
+    bool joint;
+    /* the gradient of the first output, a number, in place of tangents */
+    bool no_tangents;
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -190,8 +197,9 @@ typedef struct dync__functional {
     DYNC__VEC(dync__tensor *) held; /* every fake, until the trace ends (owned) */
     int decompose;                  /* dync__aot_decompositions */
     dync_status status;
-    const char *why;    /* what was refused */
-    bool strided_write; /* refused for a part of a strided input: again, with such inputs as rows */
+    const char *why; /* what was refused */
+    /* refused for a part of a strided input: again, with such inputs as rows */
+    bool strided_write;
 } dync__functional;
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
@@ -207,8 +215,8 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *
 /* the value of a fake now; NULL + error */
 DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
-/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory.
- */
+/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that
+ * memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
 DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
@@ -235,9 +243,10 @@ typedef struct dync__joint {
     const dync_value *examples;
     bool training, writes, as_rows;
     int n_actual, n_attr;
-    dync__tensor **attr; /* tensors of the graph, the inputs after the user's; borrowed */
-    dync__tensor *
-        *leaf; /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    /* tensors of the graph, the inputs after the user's; borrowed */
+    dync__tensor **attr;
+    /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    dync__tensor **leaf;
     dync__tensor **seen; /* by actual input: what the user's graph works on */
     dync__arg result;    /* output tree of the user's graph: fakes, owned */
     dync__tensor **out;  /* flat outputs, borrowed */

@@ -41,8 +41,8 @@ static void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
-/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived.
- */
+/* A tangent in the form that backward was compiled for: dense, row major; zeros where none
+ * arrived. */
 static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
 {
     const dync__info *info = &like->info[0];
@@ -111,8 +111,8 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
     }
 }
 
-static const dync__node *dync__aot_tangent_node(const dync__aot_part *p,
-                                                int i) /* placeholders come first */
+/* placeholders come first */
+static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)
 {
     return p->bw->node.at[p->n_saved + i];
 }
@@ -299,8 +299,8 @@ DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, i
 }
 
 /* The forward graph again, through the tape, on inputs that know their history: each behind an
- * entry of its own, so that the gradient of one does not run on into another that it was made from.
- */
+ * entry of its own, so that the gradient of one does not run on into another that it was made
+ * from. */
 static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry,
                                           dync__tensor **actual)
 {

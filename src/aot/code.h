@@ -11,8 +11,9 @@ typedef struct dync__aot_part {
     dync__graph *bw; /* NULL: nothing to differentiate */
     dync__inner run;
     int n_saved, n_tangents, n_grads;
-    int *saved, *tangent, *grad; /* saved: the block of all three; tangent: outputs (mutations, then
-                                    values); grad: actual inputs */
+    /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
+     * inputs */
+    int *saved, *tangent, *grad;
     size_t bytes;
     bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
@@ -26,14 +27,15 @@ typedef struct dync__aot_code {
     dync__aot_part *part;
     dync__graph *original; /* the user's: its result's form is read at every call */
     dync__graph *graph;    /* the same with tensors for symbolic numbers */
-    struct dync__aot_code
-        *form;          /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    struct dync__aot_code *form;
     dync__symtab *syms; /* of a form: with what its trace found */
-    struct dync__aot_tail *tail; /* of a form: the end of its forward graph, compiled; or NULL */
-    int64_t *value;              /* with a form: of its symbols */
-    bool plain;                  /* not functionalised: interpreted as it is */
-    bool turns_grad_on; /* somewhere inside: outputs have history though it may begin without grad
-                           mode */
+    /* of a form: the end of its forward graph, compiled; or NULL */
+    struct dync__aot_tail *tail;
+    int64_t *value; /* with a form: of its symbols */
+    bool plain;     /* not functionalised: interpreted as it is */
+    /* somewhere inside: outputs have history though it may begin without grad mode */
+    bool turns_grad_on;
     bool double_backward;
 } dync__aot_code;
 

@@ -4,10 +4,10 @@
  *
  * Each fake storage that is viewed or written has a record: the node that holds its whole content
  * now, in its base layout, and a generation. A view knows the generation its node was made for;
- * after a write through any alias it is made anew from the base
- * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter).
- * Idea: functorch's FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with
- * strides instead of chains of view functions. */
+ * after a write through any alias it is made anew from the base (_strided_view), and a write
+ * through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
+ * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of
+ * chains of view functions. */
 #include "../dync.in.h"
 #include "aot.h"
 

@@ -138,8 +138,8 @@ static const dync__node *dync__joint_root(const dync__node *n)
 }
 
 /* A value with memory of its own must not come out on that of an input or of an earlier value, nor
- * a new value of an input on that of one that is written too: its node may be theirs after a copy_.
- */
+ * a new value of an input on that of one that is written too: its node may be theirs after a
+ * copy_. */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {

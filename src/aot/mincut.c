@@ -46,8 +46,8 @@ static bool dync__flow_levels(dync__flow *f, int source, int sink)
     return f->level[sink] >= 0;
 }
 
-/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be deep.
- */
+/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be
+ * deep. */
 static bool dync__flow_augment(dync__flow *f, int source, int sink)
 {
     int depth = 0, v = source;
@@ -121,10 +121,11 @@ typedef struct dync__part_rules {
 typedef struct dync__mincut_state {
     dync__cutter *c;
     dync__part_rules rules;
-    int *distance;        /* to the nearest backward node */
-    int *order;           /* place among the forward's nodes */
-    bool *banned, *freed; /* not computed again; freed: rules do not count (memory budget) */
-    int *heap, *seen;     /* scratch */
+    int *distance; /* to the nearest backward node */
+    int *order;    /* place among the forward's nodes */
+    /* not computed again; freed: rules do not count (memory budget) */
+    bool *banned, *freed;
+    int *heap, *seen; /* scratch */
     int round;
     bool *saved;
 } dync__mincut_state;
@@ -204,8 +205,8 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 }
 
 /* ---- heuristics against long recomputation --------------------------------------------------- */
-/* A small heap of node indices: nodes are in execution order, so the least index is the earliest.
- */
+/* A small heap of node indices: nodes are in execution order, so the least index is the
+ * earliest. */
 static void dync__part_push(int *heap, int *n, int v)
 {
     int i = (*n)++;

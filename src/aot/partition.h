@@ -10,14 +10,15 @@ typedef struct dync__cutter {
     int n;                 /* nodes */
     bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
     bool *input, *tangent; /* placeholders of the forward part; of backward */
-    bool *late;    /* depends on a tangent, or is a gradient that forward does not have: computed in
-                      backward */
+    /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
+    bool *late;
     bool *given;   /* a gradient that is an input or a value of forward */
     bool *saved;   /* the result: what forward hands to backward */
     bool *mutated; /* an input that the epilogue overwrites */
-    int *first_user, *user; /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1],
-                               live ones only */
-    double budget;          /* of activation memory: 1 what costs no time, 0 inputs only */
+    /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
+    int *first_user, *user;
+    /* of activation memory: 1 what costs no time, 0 inputs only */
+    double budget;
 } dync__cutter;
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }

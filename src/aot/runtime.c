@@ -597,8 +597,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 {
     dync__aot_graphs *g = &c->g;
-    for (int i = 0; i < g->actual.n;
-         i++) /* memory that inputs share is described by the sizes of one call */
+    /* memory that inputs share is described by the sizes of one call */
+    for (int i = 0; i < g->actual.n; i++)
         if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
     if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t)))
         return DYNC_ERR_MEMORY;

@@ -32,7 +32,8 @@ typedef struct dync__sized {
     dync__graph_compiler compile;
     void *user;
     const dync__inner_compiler *inner;
-    dync__aot_code *form; /* the graph traced for all sizes; NULL: each set by itself */
+    /* the graph traced for all sizes; NULL: each set by itself */
+    dync__aot_code *form;
     bool double_backward; /* as the function was compiled */
     bool *used;           /* narrowed to these outputs; NULL: all */
 } dync__sized;

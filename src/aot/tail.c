@@ -9,12 +9,12 @@
 
 enum { DYNC__TAIL_LEAST = 16 }; /* calls: below that one graph is better */
 struct dync__aot_tail {
-    dync__graph
-        *head; /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    dync__graph *head;
     dync__inner run; /* the tail's */
-    int n_in, n_out, n_head, *in,
-        *out; /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of
-                 the whole: an output of the head, or n_head + one of the tail */
+    /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
+     * an output of the head, or n_head + one of the tail */
+    int n_in, n_out, n_head, *in, *out;
     int n_whole_in;
 };
 
@@ -112,8 +112,8 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
         else
             m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
         for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
-            if (t->in[k] == over || m->read[x->index])
-                over = -1; /* the tail still reads what is there */
+            /* the tail still reads what is there */
+            if (t->in[k] == over || m->read[x->index]) over = -1;
         if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over))
             return DYNC_ERR_MEMORY;
         for (int k = 0; !m->head[x->index] && k <= t->n_in; k++) {
@@ -124,8 +124,8 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
         }
     }
     int n_head = t->n_head;
-    for (int pass = 0; pass < 2;
-         pass++) /* inputs of the tail: those of the whole, then what crosses */
+    /* inputs of the tail: those of the whole, then what crosses */
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
             dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;

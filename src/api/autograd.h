@@ -6,11 +6,11 @@
  *   loss      one element, with a gradient history
  *   grad_out  shape and dtype of out
  *   errors    DYNC_ERR_AUTOGRAD (no history; history freed by an earlier call; a saved tensor was
- * modified), DYNC_ERR_SHAPE, DYNC_ERR_MEMORY notes     frees the history:
- * dync_backward_opt(.retain_graph) keeps it. Inside a traced function a graph break, but captured
- *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED)
- * and a loss that is returned has no history left thread    any: threads that share a leaf add to
- * its gradient one after the other */
+ *             modified), DYNC_ERR_SHAPE, DYNC_ERR_MEMORY
+ *   notes     frees the history: dync_backward_opt(.retain_graph) keeps it. Inside a traced
+ *             function a graph break, but captured under fullgraph, where the tensors it reaches
+ *             must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no history left
+ *   thread    any: threads that share a leaf add to its gradient one after the other */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
 #define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
@@ -37,7 +37,8 @@ DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_ou
 #define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched.
- * torch.autograd.grad. inputs    a tensor or a list of them
+ * torch.autograd.grad.
+ *   inputs    a tensor or a list of them
  *   ->        a list of as many gradients, owned by the scope; none where unused and allowed
  *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used)
  *   thread    any */
@@ -50,7 +51,8 @@ DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs,
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no
- * error thread  any */
+ *           error
+ *   thread  any */
 DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
 
 /* dync_set_grad: replaces it; NULL clears it.
@@ -63,7 +65,8 @@ DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_l
 #define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the
- * opposite, with a node behind it. thread  any */
+ * opposite, with a node behind it.
+ *   thread  any */
 DYNC_API bool dync_is_leaf(const dync_tensor *t);
 DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
 
@@ -79,8 +82,8 @@ DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dyn
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees
  * the gradient of `out` (NULL where none came), post the first of those that leave the node (NULL
- * where none does). What they return replaces it. pre_or_null, post_or_null   a hook that returns
- * NULL changes nothing
+ * where none does). What they return replaces it.
+ *   pre_or_null, post_or_null   a hook that returns NULL changes nothing
  *   ->      an id, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD (no node)
  *   thread  not while running */
@@ -88,7 +91,8 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre_or_null, dync_hoo
                                void *user);
 
 /* dync_trace_meta_get: what is known of the node of backward that this thread is running, hooks
- * included. key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
+ * included.
+ *   key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
  *   ->    text owned by the scope; NULL where no node runs, or for another key
  *   errors  DYNC_ERR_VALUE (NULL)
  *   thread  any */
@@ -114,7 +118,8 @@ DYNC_API bool dync_is_grad_enabled(void);
 DYNC_API void dync_set_grad_enabled(bool on);
 
 /* DYNC_NO_GRAD { ... }: nothing in the block is recorded. push gives the mode from before, which
- * pop restores. thread  any */
+ * pop restores.
+ *   thread  any */
 #define DYNC_NO_GRAD                                                                      \
     for (bool dync_g_ DYNC__CLEANUP(dync_grad_mode_restore) = dync_grad_mode_push(false), \
                       dync_o_ = true;                                                     \
@@ -129,7 +134,8 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before)
 #endif
 
 /* dync_register_hook: fn sees the gradient of t when it is computed, and may return another in its
- * place; NULL keeps it. t       requires grad
+ * place; NULL keeps it.
+ *   t       requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD
  *   notes   hooks of a tensor run in the order of registration
@@ -138,8 +144,8 @@ DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
 
 /* dync_register_post_accumulate_hook: fn runs after a backward has added to the gradient of a leaf
  * (torch.Tensor's register_post_accumulate_grad_hook): an optimizer's step, then
- * dync_set_grad(param, NULL), frees each gradient as soon as it was used. param   a leaf that
- * requires grad
+ * dync_set_grad(param, NULL), frees each gradient as soon as it was used.
+ *   param   a leaf that requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function)
  *   thread  not while running */
@@ -182,8 +188,9 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 /* dync_trace_wrapped: fn(grad), without recording gradients. For hooks: in graphs that AOT autograd
  * or dync_make_graph traces it is one node, never looked into, whose result has the form of grad;
- * dync_compile and compiled autograd go through fn. grad    any tensor fn      NULL from it stands
- * for grad
+ * dync_compile and compiled autograd go through fn.
+ *   grad    any tensor
+ *   fn      NULL from it stands for grad
  *   ->      owned by the scope
  *   errors  DYNC_ERR_VALUE, and those of fn
  *   thread  any */
@@ -202,12 +209,15 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial);
 DYNC_API void dync_cell_free(dync_cell *cell);
 
 /* dync_cell_set, dync_cell_get: write and read. Traced: the value is a symbol, writing is an effect
- * of every call. errors  DYNC_ERR_VALUE thread  not while running */
+ * of every call.
+ *   errors  DYNC_ERR_VALUE
+ *   thread  not while running */
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value);
 DYNC_API dync_value dync_cell_get(dync_cell *cell);
 
 /* DYNC_COMPILED_AUTOGRAD(backend) { ... }: backward itself captured at run time and handed to
- * `backend` (dynamic shapes, fullgraph) while the block is open. backend   NULL: the default
+ * `backend` (dynamic shapes, fullgraph) while the block is open.
+ *   backend   NULL: the default
  *   ->        begin: false where the backend does not exist; the block is then skipped
  *   errors    DYNC_ERR_VALUE
  *   thread    any */

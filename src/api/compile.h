@@ -5,44 +5,48 @@ typedef dync_value (*dync_function)(const dync_value *args, int nargs, void *use
 typedef enum { DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF, DYNC_DYNAMIC_ON } dync_dynamic;
 typedef struct dync_compile_options {
     const char *name DYNC__ZERO; /* default: the function's name in the source */
-    const char *args DYNC__ZERO; /* argument names for messages and printed graphs, "x, y"; default
-                                    "arg0, arg1, ..." */
+    /* argument names for messages and printed graphs, "x, y"; default "arg0, arg1, ..." */
+    const char *args DYNC__ZERO;
     const char *backend DYNC__ZERO; /* default "inductor" */
     /* wins over .backend and needs no registration */
     const struct dync_backend *backend_object DYNC__ZERO;
-    const char *symbolic DYNC__ZERO; /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options
-        DYNC__ZERO; /* backend options, "opt_level=0, threads=1": an unknown name or value is
-                     * DYNC_ERR_VALUE, which lists them. inductor: threads (at most), opt_level (0:
-                     * as no_fuse), fast_math, no_fuse, autotune: kernels are timed when compiled, a
-                     * few milliseconds each; "autotune=PATH" remembers the choices in that file;
-                     * winograd: F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or
-                     * 2x2 where that is faster: up to 3 or 2 times; they differ from direct sums by
-                     * 2e-6 to 3e-6 of their rms (64 to 256 channels), "winograd=2", 2x2 alone, by
-                     * 5e-7 to 1e-6; a NaN fills its tile. Weights are transformed once, while they
-                     * do not change */
-    bool fullgraph
-        DYNC__ZERO; /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place.
-                     * Backward inside is captured: a whole training step is one graph */
-    dync_dynamic dynamic DYNC__ZERO; /* AUTO: a size seen with a second value becomes symbolic; OFF:
-                                        never; ON: at once */
-    int recompile_limit DYNC__ZERO;  /* default 8 */
+    /* names of number arguments that stay symbolic, "d, scale" */
+    const char *symbolic DYNC__ZERO;
+    /* backend options, "opt_level=0, threads=1": an unknown name or value is DYNC_ERR_VALUE, which
+     * lists them. Of inductor:
+     *   threads    at most so many
+     *   opt_level  0: as no_fuse
+     *   fast_math, no_fuse
+     *   autotune   kernels are timed when compiled, a few milliseconds each; "autotune=PATH"
+     *              remembers the choices in that file
+     *   winograd   F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where
+     *              that is faster: up to 3 or 2 times. They differ from direct sums by 2e-6 to 3e-6
+     *              of their rms (64 to 256 channels), "winograd=2", 2x2 alone, by 5e-7 to 1e-6; a
+     *              NaN fills its tile. Weights are transformed once, while they do not change */
+    const char *options DYNC__ZERO;
+    /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside
+     * is captured: a whole training step is one graph */
+    bool fullgraph DYNC__ZERO;
+    /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
+    dync_dynamic dynamic DYNC__ZERO;
+    int recompile_limit DYNC__ZERO; /* default 8 */
     bool error_on_recompile DYNC__ZERO;
-    bool double_backward DYNC__ZERO; /* keep double backward working through the compiled function
-                                        (default: upstream's error) */
-    void *user DYNC__ZERO;           /* for the general form */
+    /* keep double backward working through the compiled function (default: upstream's error) */
+    bool double_backward DYNC__ZERO;
+    void *user DYNC__ZERO; /* for the general form */
     /* once per cached entry that refused a call */
     void (*guard_fail)(const char *reason, void *user) DYNC__ZERO;
     void *guard_fail_user DYNC__ZERO;
-    const char *repro_after
-        DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    const char *repro_after DYNC__ZERO;
     int repro_level DYNC__ZERO; /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;       /* private: so that a call without options has one */
     dync_loc at_ DYNC__ZERO;    /* private: the caller's place */
 } dync_compile_options;
 
 /* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from
- * whatever can be compiled. thread  any */
+ * whatever can be compiled.
+ *   thread  any */
 typedef struct dync_callee {
     int kind, flags;
     void (*fn)(void);
@@ -142,7 +146,9 @@ template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
 
 /* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's
  * .args is not at hand: dync_frame(dync_args(bad, "param, y"), a, a); dync_bind also gives the user
- * pointer of the general form. names   copied when the callee is used thread  any */
+ * pointer of the general form.
+ *   names   copied when the callee is used
+ *   thread  any */
 #define dync_args(fn, names) dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
 #define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
 DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user,
@@ -178,8 +184,10 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
  *   args    any values; lists nest
  *   ->      owned by the scope; NULL or none on failure
  *   errors  those of the function; DYNC_ERR_UNSUPPORTED and DYNC_ERR_RECOMPILE_LIMIT under
- * .fullgraph; DYNC_ERR_BACKEND notes   a call during which an error is recorded returns nothing and
- * caches nothing. In the steady state a call makes no malloc thread  any */
+ *           .fullgraph; DYNC_ERR_BACKEND
+ *   notes   a call during which an error is recorded returns nothing and caches nothing. In the
+ *           steady state a call makes no malloc
+ *   thread  any */
 #define dync_call(f, ...) \
     dync_call_tensor_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 #define dync_call0(f) dync_call_tensor_at(f, 0, NULL, DYNC_HERE)
@@ -192,8 +200,10 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
                                           dync_loc at);
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls
- * in real time. out     a tensor or a list of them, of the results' shapes and dtypes errors  as
- * dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE thread  any, into tensors that no other thread uses */
+ * in real time.
+ *   out     a tensor or a list of them, of the results' shapes and dtypes
+ *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   thread  any, into tensors that no other thread uses */
 #define dync_call_into(f, out, ...)                                                             \
     dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), \
                              DYNC_HERE)
@@ -217,7 +227,9 @@ DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int 
                                       const dync_value *args);
 
 /* dync_graph_break: ends the graph here; what follows until the next operator runs in every call,
- * in its place. reason  shown by dync_explain thread  any */
+ * in its place.
+ *   reason  shown by dync_explain
+ *   thread  any */
 DYNC_API void dync_graph_break(const char *reason);
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 #define dync_graph_break(reason) dync_graph_break_at(reason, DYNC_HERE)
@@ -233,20 +245,24 @@ DYNC_API void dync_host_print_at(const char *text, dync_loc at);
 DYNC_API bool dync_is_compiling(void);
 
 /* dync_guard_int, dync_guard_tensor: declares a C variable the function reads: it is read again in
- * every call, and a changed value (or another tensor) is another entry. global_name   copied; the
- * guard's name, G['name'] address       borrowed while the compiled function lives thread  any */
+ * every call, and a changed value (or another tensor) is another entry.
+ *   global_name   copied; the guard's name, G['name']
+ *   address       borrowed while the compiled function lives
+ *   thread  any */
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
 
 /* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a
- * traced function is then an error: dync_dim is meant. dim     -rank <= dim < rank thread  not
- * while running */
+ * traced function is then an error: dync_dim is meant.
+ *   dim     -rank <= dim < rank
+ *   thread  not while running */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
 /* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape
  * argument and nothing else. Converted to a float it is DYNC_ERR_VALUE; other arithmetic on it is a
  * wrong number, which dync_set_lint shows. dync_dim_lt, _eq, _gt: compare it with n and guard on
- * the outcome only; dync_size(x, dim) guards on the size. thread  any */
+ * the outcome only; dync_size(x, dim) guards on the size.
+ *   thread  any */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
@@ -255,8 +271,10 @@ DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
 /* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
  *   dync_disable                  fn runs as it is, in every call, between two graphs
  *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into; it gives
- * a tensor or up to 8 and reads no values (it runs once over tensors without data, for their
- * shapes) dync_assume_constant_result   fn runs once; its result is baked in thread  any */
+ *                                 a tensor or up to 8 and reads no values (it runs once over
+ *                                 tensors without data, for their shapes)
+ *   dync_assume_constant_result   fn runs once; its result is baked in
+ *   thread  any */
 #define dync_disable(fn) dync_disable_callee(DYNC_FN(fn))
 #define dync_allow_in_graph(fn) dync_allow_in_graph_callee(DYNC_FN(fn))
 #define dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
@@ -271,17 +289,20 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  * RuntimeError. Where a call is traced, each graph is compared with its interpretation.
  * DYNC_VERIFY=1 in the environment does it too, for a program as it is.
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function
- * runs once more in each call: effects that dync does not see (a C variable it counts up) happen
- * twice. Tensors of other devices are not compared dync_set_lint: traces twice at the first compile
- * and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
+ *           runs once more in each call: effects that dync does not see (a C variable it counts up)
+ *           happen twice. Tensors of other devices are not compared
+ * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted
+ * by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
  * Both are process-wide and off at first, unless the environment says otherwise; what the program
- * sets wins. thread  any */
+ * sets wins.
+ *   thread  any */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
 /* dync_reset: forgets every compiled entry, guard failure record and compile callback;
- * configuration stays. thread  not while running */
+ * configuration stays.
+ *   thread  not while running */
 DYNC_API void dync_reset(void);
 
 /* dync_on_compile_start, _end: fn runs before and after each compilation.
@@ -292,7 +313,9 @@ DYNC_API int dync_on_compile_end(void (*fn)(void *user), void *user);
 DYNC_API void dync_remove_callback(int id);
 
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and
- * dync_module_call run its compiled form. errors  as dync_compile thread  not while running */
+ * dync_module_call run its compiled form.
+ *   errors  as dync_compile
+ *   thread  not while running */
 #if DYNC__DESIGNATORS
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) \

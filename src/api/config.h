@@ -12,7 +12,8 @@
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
  *   DYNC_SMALL            all of the above that a microcontroller can miss
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
- * never asserted on) DYNC_MAX_DIMS         most dimensions of a tensor, 8
+ *                         never asserted on)
+ *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
  *
  * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard
  * headers and without feature macros. C++: functions are extern "C"; overloads take the place of
@@ -64,9 +65,8 @@
 #endif
 #endif
 #if defined(__GNUC__)
-#define DYNC__CLEANUP(fn) \
-    __attribute__((       \
-        cleanup(fn))) /* fn(&variable) when the variable's block is left, by whatever way */
+/* fn(&variable) when the variable's block is left, by whatever way */
+#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))
 #else
 #define DYNC__CLEANUP(fn)
 #endif

@@ -11,14 +11,16 @@ typedef struct dync_explain_output {
     int graph_count, graph_break_count, op_count, nbreaks, nguards;
     const dync_explain_break *breaks;
     const char *const *guards;
-    const char *const *ops;    /* graph_count texts: the operators of each graph, one a line */
+    /* graph_count texts: the operators of each graph, one a line */
+    const char *const *ops;
     const char *const *graphs; /* graph_count texts: each graph as C */
     double compile_ms;
-    const char *const *memory; /* graph_count texts: what training saves of each graph for backward;
-                                  "" where nothing is differentiated */
+    /* graph_count texts: what training saves of each graph for backward; "" where nothing is
+     * differentiated */
+    const char *const *memory;
     int nrecompiles;
-    const char *const *recompiles; /* explaining a compiled function: why each of its entries was
-                                      made, the oldest first */
+    /* explaining a compiled function: why each of its entries was made, the oldest first */
+    const char *const *recompiles;
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
@@ -33,8 +35,9 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
 /* dync_explain_str: the same as text: Graph Count, Graph Break Count, Op Count, Break Reasons.
  *   ->      owned by the scope
  * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source
- * lines where the files can be read, guards, and why a compiled function was compiled again. errors
- * DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY thread  any */
+ * lines where the files can be read, guards, and why a compiled function was compiled again.
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
@@ -55,8 +58,9 @@ DYNC_API void dync_set_log(const char *what);
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward
  * may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level",
  * "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp", "same_two_models_use_fp64",
- * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir". errors  DYNC_ERR_VALUE,
- * naming the keys that exist thread  any */
+ * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
 /* ---- minifier: a graph that fails, shrunk to the few operators that fail
@@ -78,12 +82,14 @@ typedef struct dync_minified {
 } dync_minified;
 
 /* dync_minify(graph, dync_tuple(x, y), fails, user): the smallest graph found for which the
- * predicate is true, by delta debugging. inputs  one value per placeholder: a list, or a single
- * tensor
+ * predicate is true, by delta debugging.
+ *   inputs  one value per placeholder: a list, or a single tensor
  *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was
- * asked. graph is NULL on failure errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or
- * the error that the predicate recorded there; DYNC_ERR_MEMORY notes   reports its steps on stderr.
- * The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
+ *           asked. graph is NULL on failure
+ *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate
+ *           recorded there; DYNC_ERR_MEMORY
+ *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and
+ *           dync_fails_accuracy use a child of their own.
  *   source  torch/_functorch/fx_minifier.py
  *   thread  not while running */
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
@@ -91,21 +97,23 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
 
 /* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does
  * not: it raises, crashes or hangs (in a child process where there is fork). dync_fails_accuracy:
- * its results or gradients are wrong, as judged by a float64 run. thread  not while running */
+ * its results or gradients are wrong, as judged by a float64 run.
+ *   thread  not while running */
 DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n,
                                   void *backend);
 
 /* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more
- * than 64 elements go to a folder "storages" beside it. errors  DYNC_ERR_VALUE, DYNC_ERR_IO,
- * DYNC_ERR_MEMORY thread  any */
+ * than 64 elements go to a folder "storages" beside it.
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend,
                                      bool accuracy, const char *path);
 
 /* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy,
- * --no-accuracy, --save-dir DIR, --no-save-dir,
- * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1
- * where the failure is reproduced or minifying failed; 2 for arguments that it does not know.
+ * --no-accuracy, --save-dir DIR, --no-save-dir, --isolate, --no-isolate, --autocast, --backend
+ * NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or minifying
+ * failed; 2 for arguments that it does not know.
  *   thread  any */
 typedef struct dync_repro_reader dync_repro_reader;
 typedef struct dync_repro_buffer {
@@ -142,8 +150,8 @@ typedef struct dync_repro {
 DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro);
 
 /* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded:
- * operators ("aten::add"), nodes of backward
- * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.
+ * operators ("aten::add"), nodes of backward ("AddBackward0"), calls of compiled functions.
+ * Starting forgets the record before.
  *   notes   off it costs next to nothing; what is only traced is not recorded
  *   thread  any */
 DYNC_API void dync_profile_start(void);
@@ -151,9 +159,11 @@ DYNC_API void dync_profile_stop(void);
 
 /* dync_profile_event: event i since the start, in the order in which they began.
  *   seq_nr      an operator: of the autograd node that it made; a backward node: its own, that of
- * its operator; -1: none thread      a small number; fwd_thread: the thread that made a backward
- * node, -1 for others start_ns    since dync_profile_start; time_ns: how long shapes      sizes of
- * an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until the next start
+ *               its operator; -1: none
+ *   thread      a small number; fwd_thread: the thread that made a backward node, -1 for others
+ *   start_ns    since dync_profile_start; time_ns: how long
+ *   shapes      sizes of an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until
+ *               the next start
  *   ->          false past the last
  *   thread      any */
 typedef struct {
@@ -172,7 +182,8 @@ DYNC_API dync_status dync_profile_save(const char *path);
 DYNC_API char *dync_profile_table(void);
 
 /* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that
- * reached DYNC_MALLOC or the buffer. thread  any */
+ * reached DYNC_MALLOC or the buffer.
+ *   thread  any */
 typedef struct {
     int64_t live_bytes, peak_bytes, live_tensors, mallocs;
 } dync_memory;

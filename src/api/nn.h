@@ -36,18 +36,21 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features); /* over the last dim */
 /* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a
  * state [layers * directions, batch, hidden]; they give (out, state). The state is h, or (h, c) of
- * an LSTM. rnn: with tanh. thread  any */
+ * an LSTM. rnn: with tanh.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
 /* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch,
  * S, features] (DYNC_NONE or left out: the query), a mask as scaled_dot_product_attention takes it;
- * gives [batch, L, features]. PyTorch's with batch_first. thread  any */
+ * gives [batch, L, features]. PyTorch's with batch_first.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
 /* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a
- * list, too; children are named "0", "1", "2". children   taken, also on failure
+ * list, too; children are named "0", "1", "2".
+ *   children   taken, also on failure
  *   ->         a module; NULL on failure
  *   thread     any */
 #if defined(__cplusplus)
@@ -70,7 +73,9 @@ typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
 
 /* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward,
- * "a, b, e, f", user). args    their names, for messages and graphs thread  any */
+ * "a, b, e, f", user).
+ *   args    their names, for messages and graphs
+ *   thread  any */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward,
                                              const char *args, void *user);
@@ -99,14 +104,16 @@ DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, 
 DYNC_API void *dync_module_user(const dync_module *m);
 
 /* dync_module_register_class: lets dync_module_open find the forward of a class of one's own.
- * Process-wide. thread  any */
+ * Process-wide.
+ *   thread  any */
 DYNC_API dync_status dync_module_register_class(const char *class_name,
                                                 dync_forward_values forward);
 
 /* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
  *   ->      a module; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered),
- * DYNC_ERR_MEMORY thread  any */
+ *           DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
 
 /* dync_module_child: a child by its path.
@@ -128,8 +135,9 @@ DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dyn
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the
- * module's version is a guard). t       a reference is kept; a parameter becomes a leaf that
- * requires grad thread  not while running */
+ * module's version is a guard).
+ *   t       a reference is kept; a parameter becomes a leaf that requires grad
+ *   thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
 
@@ -138,7 +146,8 @@ DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tens
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
 /* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made
- * in training mode. thread  not while running */
+ * in training mode.
+ *   thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
 /* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
@@ -158,17 +167,20 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
 
 /* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's
  * included, with its gradient; converts those of floating dtype. The tensors stay the same ones, so
- * that optimizers made before go on; what compiled forms know of them is guarded. errors
- * DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
+ * that optimizers made before go on; what compiled forms know of them is guarded.
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one
+ *           have moved
  *   thread  not while running */
 DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its
- * metadata as well. errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name
- * is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE notes   a failed load leaves the module as
- * it was thread  dync_module_save: any; dync_module_load: not while running thread
- * dync_module_save: any; dync_module_load: not while running */
+ * metadata as well.
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or
+ *           unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   notes   a failed load leaves the module as it was
+ *   thread  dync_module_save: any; dync_module_load: not while running
+ *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
@@ -183,11 +195,15 @@ DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_
  *   momentum       SGD: none
  *   nesterov       SGD: with momentum
  *   weight_decay   SGD, Adam: none, added to the gradient; AdamW: 1e-2 (negative: none), taken from
- * the parameter beta1, beta2   Adam, AdamW: 0.9, 0.999 eps            Adam, AdamW: 1e-8
+ *                  the parameter
+ *   beta1, beta2   Adam, AdamW: 0.9, 0.999
+ *   eps            Adam, AdamW: 1e-8
  *   ->             released by dync_optim_free; NULL on failure. References to the parameters are
- * kept errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY notes          formulas as PyTorch's.
- * Parameters, state and learning rate are tensors written in place, so a step inside a traced
- *                  function is part of the captured program. C++17: dync_sgd(net, options)
+ *                  kept
+ *   errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   notes          formulas as PyTorch's. Parameters, state and learning rate are tensors written
+ *                  in place, so a step inside a traced function is part of the captured program.
+ *                  C++17: dync_sgd(net, options)
  *   thread         not while running */
 typedef enum { DYNC_OPTIM_SGD, DYNC_OPTIM_ADAM, DYNC_OPTIM_ADAMW } dync_optim_kind;
 typedef struct dync_optim_options {

@@ -20,10 +20,12 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
 /* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no
- * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model. errors
- * DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY notes as
- * with every file that dync saves, the old one stays until the new one is whole: it is written
- * beside, synced and renamed thread  any */
+ * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model.
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express),
+ *           DYNC_ERR_MEMORY
+ *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is
+ *           written beside, synced and renamed
+ *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
@@ -34,14 +36,16 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const c
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
  *   notes   a registered operator is called with what the file says, as far as its schema and its
- * meta function let it thread  any */
+ *           meta function let it
+ *   thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
- * Sizes of files are fixed: they have no symbols. nodes     values of the graph; 100,000 elements
- * of any one value, views and what is only expanded included; 2^36 work      scalar operations of
- * one run, estimated from the sizes; 10^15 */
+ * Sizes of files are fixed: they have no symbols.
+ *   nodes     values of the graph; 100,000
+ *   elements  of any one value, views and what is only expanded included; 2^36
+ *   work      scalar operations of one run, estimated from the sizes; 10^15 */
 typedef struct dync_limits {
     int64_t nodes, elements, work;
 } dync_limits;
@@ -58,7 +62,9 @@ DYNC_API void dync_program_free(dync_program *program);
 /* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
  *   ->      dync_npy_load: owned by the scope; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE,
- * DYNC_ERR_MEMORY notes   saving copies a strided tensor row by row; loading takes either byte
- * order and either memory order thread  any */
+ *           DYNC_ERR_MEMORY
+ *   notes   saving copies a strided tensor row by row; loading takes either byte order and either
+ *           memory order
+ *   thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
 DYNC_API dync_tensor *dync_npy_load(const char *path);

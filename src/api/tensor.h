@@ -23,11 +23,13 @@ template <class... T> inline dync_dims dync_shape(T... sizes)
  *   shape          sizes >= 0; at most DYNC_MAX_DIMS of them
  *   dtype          default DYNC_F32, for dync_full too
  *   device         default DYNC_CPU; DYNC_META has a shape and no data: what is computed of it,
- * compiled or not, is META requires_grad  floating dtypes only name           in printed graphs and
- * error messages; copied
+ *                  compiled or not, is META
+ *   requires_grad  floating dtypes only
+ *   name           in printed graphs and error messages; copied
  *   ->             a new row-major tensor, owned by the scope
  *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE,
- * DYNC_ERR_MEMORY notes          random ones draw from this thread's generator (dync_manual_seed)
+ *                  DYNC_ERR_MEMORY
+ *   notes          random ones draw from this thread's generator (dync_manual_seed)
  *   thread         any */
 typedef struct dync_make {
     dync_dims shape DYNC__ZERO;
@@ -61,8 +63,8 @@ typedef struct dync_make_from {
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
     dync_loc at_ DYNC__ZERO; /* private */
-    size_t size_ DYNC__ZERO; /* private: bytes of the object that data points into, where the
-                                compiler knows them; else 0 */
+    /* private: bytes of the object that data points into, where the compiler knows them; else 0 */
+    size_t size_ DYNC__ZERO;
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
@@ -78,8 +80,8 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 #if defined(__cplusplus)
 #define DYNC_DIMS
 #else
-#define DYNC_DIMS \
-    0 ? DYNC_ALL: /* in front of a shape: a number there, which would be its .n, is refused */
+/* in front of a shape: a number there, which would be its .n, is refused */
+#define DYNC_DIMS 0 ? DYNC_ALL:
 #endif
 #if DYNC__DESIGNATORS
 #define dync_empty(...) \
@@ -92,17 +94,17 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
     dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_rand(...) \
     dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_full(shape_, ...)                           \
-    DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))( \
-        shape_, __VA_ARGS__) /* (shape, value) or (shape, value, .dtype = ...) */
+/* (shape, value) or (shape, value, .dtype = ...) */
+#define dync_full(shape_, ...) \
+    DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)
 #define DYNC_FULL_1(shape_, value) \
     dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
 #define DYNC_FULL_N(shape_, value, ...) \
     dync_full_opt(DYNC_V(value),        \
                   DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
-#if defined(__cplusplus) /* the data and the shape are the two first of the options by name: C++ \
-                            does not mix the forms */
+/* the data and the shape are the two first of the options by name: C++ does not mix the forms */
+#if defined(__cplusplus)
 #define DYNC__FROM(data_, ...) \
     dync_make_from { .data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE }
 #else
@@ -181,12 +183,14 @@ DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync
 #define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same
- * numbers, on every target. notes   inside a traced function it is part of the program and happens
- * in every call thread  any */
+ * numbers, on every target.
+ *   notes   inside a traced function it is part of the program and happens in every call
+ *   thread  any */
 DYNC_API void dync_manual_seed(uint64_t seed);
 
 /* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides
- * count elements. dim     -rank <= dim < rank
+ * count elements.
+ *   dim     -rank <= dim < rank
  *   ->      -1 (false, DYNC_F32) on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
  *   notes   inside a traced function each is a guard
@@ -204,9 +208,11 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
 
 /* dync_data: the address of the first element.
  *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an
- * empty tensor or on failure errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in
- * dync_make_graph and in operator bodies; DYNC_ERR_DEVICE notes   inside a traced function a graph
- * break thread  any */
+ *           empty tensor or on failure
+ *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator
+ *           bodies; DYNC_ERR_DEVICE
+ *   notes   inside a traced function a graph break
+ *   thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
 #define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
@@ -216,7 +222,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   ->      NaN on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break
- * for floating ones thread  any */
+ *           for floating ones
+ *   thread  any */
 DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
@@ -245,9 +252,10 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 #define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b|
- * everywhere; NaN is close to nothing. errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no
- * broadcast), DYNC_ERR_DTYPE notes   inside a traced function a branch on the outcome thread  any
- */
+ * everywhere; NaN is close to nothing.
+ *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
+ *   notes   inside a traced function a branch on the outcome
+ *   thread  any */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
@@ -257,9 +265,11 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 #define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by
- * the scope. grad    passes through between floating dtypes notes   floats are truncated towards
- * zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
- *           (smaller integers take the low bits of that). PyTorch leaves these to the processor
+ * the scope.
+ *   grad    passes through between floating dtypes
+ *   notes   floats are truncated towards zero; beyond int64 and int32 they become the nearest
+ *           number there is, NaN 0, on every machine (smaller integers take the low bits of that).
+ *           PyTorch leaves these to the processor
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);

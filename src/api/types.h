@@ -56,7 +56,8 @@ typedef struct dync_value {
 } dync_value;
 
 /* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and
- * strings are borrowed. A pointer value is passed on as it is and never followed. thread  any */
+ * strings are borrowed. A pointer value is passed on as it is and never followed.
+ *   thread  any */
 DYNC_API dync_value dync_v_value(dync_value v);
 DYNC_API dync_value dync_v_tensor(dync_tensor *t);
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
@@ -120,7 +121,8 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
         const char *: dync_v_str,                 \
         void *: dync_v_ptr,                       \
         default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
-#if defined(__GNUC__) /* x is written once, so that nested calls stay linear in their depth */
+/* x is written once, so that nested calls stay linear in their depth */
+#if defined(__GNUC__)
 #define DYNC_V(x) DYNC_V_ONCE(DYNC_CAT(dync_v_, __COUNTER__), x)
 #define DYNC_V_ONCE(v_, x)    \
     (__extension__({          \
@@ -240,8 +242,8 @@ template <class T, int n> struct dync_pack {
 #endif
 
 #define DYNC_NONE (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
-#define DYNC_TRUE \
-    dync_v_bool(true) /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
+/* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
+#define DYNC_TRUE dync_v_bool(true)
 #define DYNC_FALSE dync_v_bool(false)
 
 /* dync_tuple(a, 2, dync_tuple(b, c)): a list of values; a list of C's and a tuple of Python's are
@@ -283,16 +285,18 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *   ->      0, false or NULL on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those
- * have kind DYNC_KIND_SYM inside a traced function. Pass them on whole or combine them with
- * dync_sym_*; these accessors specialise on them thread  any */
+ *           have kind DYNC_KIND_SYM inside a traced function. Pass them on whole or combine them
+ *           with dync_sym_*; these accessors specialise on them
+ *   thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
 DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
 DYNC_API const char *dync_as_str(dync_value v);
 
 /* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain
- * numbers it is plain arithmetic, and floordiv rounds towards minus infinity. errors DYNC_ERR_VALUE
- * (no numbers; division by 0) thread  any */
+ * numbers it is plain arithmetic, and floordiv rounds towards minus infinity.
+ *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
+ *   thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
@@ -326,7 +330,8 @@ typedef enum {
 
 /* dync_error: the first error of this thread since dync_clear_error.
  *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may
- * return it thread  any */
+ *           return it
+ *   thread  any */
 DYNC_API dync_status dync_error(void);
 
 /* dync_error_message: what went wrong, where, what was expected and what came; one line.
@@ -364,7 +369,9 @@ typedef struct {
 
 /* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
  *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed
- * scope where memory is out errors  DYNC_ERR_MEMORY thread  any */
+ *           scope where memory is out
+ *   errors  DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_scope dync_scope_begin(void);
 DYNC_API void dync_scope_end(dync_scope *scope);
 
@@ -375,7 +382,8 @@ DYNC_API void dync_scope_end(dync_scope *scope);
 DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
 /* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope
- * until it is released. t       NULL does nothing
+ * until it is released.
+ *   t       NULL does nothing
  *   ->      t
  *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
@@ -384,9 +392,11 @@ DYNC_API void dync_release(dync_tensor *t);
 /* dync_init: settings of the process, before anything else is called. Optional.
  *
  *   memory  every allocation is taken from this buffer and none from DYNC_MALLOC; it is borrowed
- * until dync_shutdown threads of the pool, 0: one per core, or DYNC_THREADS of the environment seed
- * as dync_manual_seed errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of
- * use thread  not while running */
+ *           until dync_shutdown
+ *   threads of the pool, 0: one per core, or DYNC_THREADS of the environment
+ *   seed    as dync_manual_seed
+ *   errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of use
+ *   thread  not while running */
 /* all optional */
 typedef struct {
     void *memory;
@@ -397,6 +407,7 @@ typedef struct {
 DYNC_API dync_status dync_init(dync_init_options options);
 
 /* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again
- * afterwards. notes   handles from before are dead; dync_error stays readable thread  not while
- * running */
+ * afterwards.
+ *   notes   handles from before are dead; dync_error stays readable
+ *   thread  not while running */
 DYNC_API void dync_shutdown(void);

@@ -6,8 +6,9 @@
 /* ---- one gradient rule (grads.c), written as operator calls on handles; temporaries die with the
  * caller's scope */
 typedef struct dync__grad {
-    const dync__opcall *call; /* the forward call: arguments as they were (saved), outputs */
-    int n_in;                 /* tensor arguments in order, lists flattened */
+    /* the forward call: arguments as they were (saved), outputs */
+    const dync__opcall *call;
+    int n_in;                             /* tensor arguments in order, lists flattened */
     dync_tensor *grad_out[DYNC__MAX_OUT]; /* NULL: none */
     dync_tensor **grad_in;                /* n_in results; NULL: none */
     const bool *needed;                   /* n_in */
@@ -41,8 +42,8 @@ typedef struct dync__gvisitor {
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);
     bool opaque; /* set: it cannot be captured */
 } dync__gvisitor;
-/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use.
- */
+/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells
+ * use. */
 typedef struct dync__gnode_class {
     const char *name; /* "CompiledFunctionBackward" */
     /* grad_out[i] NULL: none arrived. grad_in[j]: owned result or NULL; only where needed[j].

@@ -13,12 +13,13 @@ bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
 
 typedef struct dync__gtask {
-    dync__gnode *node;   /* owned */
-    dync__tensor **grad; /* node->n_out arrived so far, owned; NULL before the first */
-    int32_t waits;       /* edges not yet delivered */
-    int32_t capture;     /* first capture here, or -1 */
-    bool wanted;         /* it leads to something captured, or everything is wanted */
-    bool seen;           /* its edges were counted */
+    dync__gnode *node; /* owned */
+    /* node->n_out arrived so far, owned; NULL before the first */
+    dync__tensor **grad;
+    int32_t waits;   /* edges not yet delivered */
+    int32_t capture; /* first capture here, or -1 */
+    bool wanted;     /* it leads to something captured, or everything is wanted */
+    bool seen;       /* its edges were counted */
 } dync__gtask;
 typedef struct dync__gready {
     uint64_t seq, order;

@@ -21,8 +21,9 @@ struct dync__autograd_ctx {
     dync__gnode *node;     /* whose state this is; set after forward */
     DYNC__VEC(dync__ctx_saved) saved;
     int nargs, n_in;
-    int32_t *input;   /* nargs: which edge an argument has, or -1 */
-    bool ready, lost; /* ready: forward is over; lost: saved tensors were released */
+    int32_t *input; /* nargs: which edge an argument has, or -1 */
+    /* ready: forward is over; lost: saved tensors were released */
+    bool ready, lost;
 };
 
 /* ---- what forward saves ---------------------------------------------------------------------- */
@@ -335,8 +336,9 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
  * the same kinds of arguments. */
 typedef struct dync__traced_function {
     const dync_autograd_function *fn;
-    int nargs, n_out; /* n_out: 0 where it gives one tensor; of a list, the row of all floating
-                         outputs has the node */
+    /* n_out: 0 where it gives one tensor; of a list, the row of all floating outputs has the
+     * node */
+    int nargs, n_out;
     uint32_t tensors, packed; /* arguments that are tensors; outputs in the row */
 } dync__traced_function;
 static struct {

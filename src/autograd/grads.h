@@ -3,9 +3,8 @@
  *
  * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`,
  * which is the function dync__rule. n_diff: how many outputs have a gradient. keep<i>: what the
- * gradient of the argument at place i (3: and later ones) reads: A0, A1,
- * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its
- * shape. */
+ * gradient of the argument at place i (3: and later ones) reads: A0, A1, ... arguments by place,
+ * O0, O1 outputs. All else is not kept from forward to backward but for its shape. */
 #ifndef DYNC__GRADS_H
 #define DYNC__GRADS_H
 #include "node.h"
@@ -185,8 +184,8 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 /* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which
  * rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
-/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with
- * size 1. */
+/* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size
+ * 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 /* elements that one result comes from */
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);

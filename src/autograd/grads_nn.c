@@ -162,7 +162,7 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 
 /* y = n w + b, n = (x - mean) rstd over the trailing dims. With h = gy w:
  *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean
- * / N - grstd rstd^2 n / N. */
+ *   / N - grstd rstd^2 n / N. */
 DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
 {
     dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0],

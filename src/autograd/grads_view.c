@@ -132,8 +132,8 @@ DYNC__FN dync_status dync__g_triu(dync__grad *g)
     return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
 }
 
-/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no part.
- */
+/* Each tensor gets its slice. A 1-dim tensor of no elements may stand among others and has no
+ * part. */
 DYNC__FN dync_status dync__g_cat(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);

@@ -58,8 +58,8 @@ DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes.
- */
+/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra
+ * bytes. */
 DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out,
                                       size_t extra)
 {

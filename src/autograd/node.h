@@ -3,10 +3,11 @@
  *
  * Ownership, which has no cycles:
  *   tensor -> its meta -> the node that made it -> edges -> earlier nodes -> ... -> accumulation
- * nodes -> leaf tensors A node never holds the tensor it made, and keeps what it saved as bare
- * aliases of the storage (leaves as they are), so writing in place and rebasing a tensor on a later
- * node ties no knot. A leaf knows its accumulation node weakly. A chain of nodes is freed without
- * recursion: see dync__gnode_unref. */
+ *   nodes -> leaf tensors
+ * A node never holds the tensor it made, and keeps what it saved as bare aliases of the storage
+ * (leaves as they are), so writing in place and rebasing a tensor on a later node ties no knot. A
+ * leaf knows its accumulation node weakly. A chain of nodes is freed without recursion: see
+ * dync__gnode_unref. */
 #ifndef DYNC__NODE_H
 #define DYNC__NODE_H
 #include "autograd.h"
@@ -46,10 +47,11 @@ typedef DYNC__VEC(dync__hook_entry) dync__hook_list;
 
 typedef struct dync__gnode {
     int32_t refs;
-    int32_t n_in, n_out; /* arguments of the forward operation (edges), its outputs (gradients that
-                            come in) */
-    uint64_t seq;        /* UINT64_MAX for accumulation: it runs as soon as it is ready */
-    int32_t thread;      /* that made it */
+    /* arguments of the forward operation (edges), its outputs (gradients that come in) */
+    int32_t n_in, n_out;
+    /* UINT64_MAX for accumulation: it runs as soon as it is ready */
+    uint64_t seq;
+    int32_t thread; /* that made it */
     const dync__gnode_class *cls;
     const char *name; /* NULL: made from the operator's name */
     void *state;
@@ -58,7 +60,8 @@ typedef struct dync__gnode {
     dync__hook_list hook;
     bool released; /* what it saved is gone */
     struct dync__gnode *next_dead;
-    struct dync__gnode *slices; /* weak: the only node that runs this one, for a part of its base */
+    /* weak: the only node that runs this one, for a part of its base */
+    struct dync__gnode *slices;
     size_t bytes;
 } dync__gnode;
 
@@ -73,9 +76,9 @@ typedef struct dync__grad_meta {
     dync__gnode *node; /* what made it; NULL: a leaf. Owned */
     int32_t nr;        /* as which output */
     uint8_t view_kind;
-    uint32_t view_version; /* of the storage, when node was set: a view whose base was written since
-                              is given a new one */
-    dync__tensor *base;    /* of a view: what it views in the end. Owned */
+    /* of the storage, when node was set: a view whose base was written since is given a new one */
+    uint32_t view_version;
+    dync__tensor *base;      /* of a view: what it views in the end. Owned */
     dync__gnode *accumulate; /* leaf: weak, under dync__accumulate_lock */
     dync__tensor *grad;      /* leaf: the accumulated gradient. Owned */
     dync__hook_list hook;    /* leaf */
@@ -211,9 +214,11 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 /* grads.c */
 typedef struct dync__grad_rule {
     dync__grad_fn fn;
-    int n_diff;       /* outputs that have a gradient: the first n_diff, where they are floating */
-    uint32_t keep[4]; /* what the gradient of argument 0, 1, 2, later ones needs:
-                         DYNC__KEEP_ARG(position) | DYNC__KEEP_OUT(i) */
+    /* outputs that have a gradient: the first n_diff, where they are floating */
+    int n_diff;
+    /* what the gradient of argument 0, 1, 2, later ones needs: DYNC__KEEP_ARG(position) |
+     * DYNC__KEEP_OUT(i) */
+    uint32_t keep[4];
 } dync__grad_rule;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))

@@ -9,7 +9,8 @@
 #include "node.h"
 
 typedef struct dync__opsave {
-    dync__opcall call;           /* tensors NULL; lists, dims and texts copied into the node */
+    /* tensors NULL; lists, dims and texts copied into the node */
+    dync__opcall call;
     const dync__grad_rule *rule; /* NULL: no derivative is known */
     dync__gnode *node;           /* whose state this is */
     int n_in, n_out;
@@ -212,8 +213,8 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
                                                dync__opnode_release, dync__opnode_visit};
 
-/* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill.
- */
+/* Carves the parts of a node's state out of one block: first with at NULL to count, then to
+ * fill. */
 typedef struct dync__carver {
     char *at;
     size_t n;

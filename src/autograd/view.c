@@ -13,7 +13,8 @@ typedef struct dync__geometry { /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
     uint16_t device;
-    dync__gnode *inner; /* CopySlices: the node of the operation that wrote the view. Owned */
+    /* CopySlices: the node of the operation that wrote the view. Owned */
+    dync__gnode *inner;
 } dync__geometry;
 
 /* ---- the gradient of a base from that of a view ---------------------------------------------- */

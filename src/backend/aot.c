@@ -1,6 +1,6 @@
 /* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by
- * inductor, and dync_aot_autograd, made of the user's compilers for the forward and backward graph.
- */
+ * inductor, and dync_aot_autograd, made of the user's compilers for the forward and backward
+ * graph. */
 #include "../dync.in.h"
 #include "backend.h"
 
@@ -103,7 +103,8 @@ static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *e
     dync__graph *g = dync__graph_open(graph, "dync_aot_autograd");
     if (!g) return DYNC_ERR_VALUE;
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__options o; /* the partitioner's; the rest is for the user's compilers */
+    /* the partitioner's; the rest is for the user's compilers */
+    dync__options o;
     DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
     return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }

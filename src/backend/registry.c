@@ -58,7 +58,8 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b)
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_register_backend: expected a name and a compile function, got %s",
                           b ? "none" : "NULL");
-    for (const char *p = b->name; *p; p++) /* it is printed into programs, pages and commands */
+    /* it is printed into programs, pages and commands */
+    for (const char *p = b->name; *p; p++)
         if (*p < 33 || *p > 126 || strchr("\"'\\*/?<>&,;%", *p))
             return dync__fail(
                 DYNC_ERR_VALUE,

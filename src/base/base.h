@@ -6,8 +6,9 @@
 #include "priv.h"
 
 /* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each
- * registers a destructor with dync__thread_state_on_exit. Reached by dync__tls (a plain
- * thread-local: no call, no lock). ------------------------- */
+ * registers a destructor
+ * with dync__thread_state_on_exit. Reached by dync__tls (a plain thread-local: no call, no lock).
+ * ------------------------- */
 typedef struct dync__error_slot {
     dync_status status;
     char class_name[64];
@@ -18,17 +19,20 @@ typedef struct dync__thread {
     dync__error_slot error;
     void (*error_handler)(dync_status, const char *, void *);
     void *error_user;
-    dync_loc at;      /* the user's source line of the operator in flight */
-    dync_loc call_at; /* of the dync_call that begins: read before any of the user's code runs */
-    const char *op;   /* its name, for messages */
-    const char *module_text; /* what the user wrote for the module whose call begins while a
-                                function is traced; NULL: nothing */
-    const char *within;      /* of the operator that is being made of others; NULL: none is */
-    bool grad_enabled_off;   /* grad mode, inverted so that zeroed state means on */
-    bool double_backward;    /* what is being compiled keeps double backward working */
-    bool compiling;          /* a function is being traced by this thread */
-    bool compiled_autograd;  /* autograd/: backward is captured in this thread */
-    bool recording; /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
+    dync_loc at; /* the user's source line of the operator in flight */
+    /* of the dync_call that begins: read before any of the user's code runs */
+    dync_loc call_at;
+    const char *op; /* its name, for messages */
+    /* what the user wrote for the module whose call begins while a function is traced; NULL:
+     * nothing */
+    const char *module_text;
+    const char *within;     /* of the operator that is being made of others; NULL: none is */
+    bool grad_enabled_off;  /* grad mode, inverted so that zeroed state means on */
+    bool double_backward;   /* what is being compiled keeps double backward working */
+    bool compiling;         /* a function is being traced by this thread */
+    bool compiled_autograd; /* autograd/: backward is captured in this thread */
+    /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
+    bool recording;
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;        /* of this thread; joined to dync__counters when it ends */
@@ -37,22 +41,23 @@ typedef struct dync__thread {
     int32_t event, event_epoch; /* profile.c: the event it is in + 1, and of which record */
     uint64_t seq;               /* autograd/: the sequence number its next node gets */
     int64_t fail_at;            /* mem.c: this many allocations ahead one fails; 0: none */
-    struct dync__reserve
-        *reserve;     /* mem.c: given back when memory runs out, before the last try; NULL: none */
+    /* mem.c: given back when memory runs out, before the last try; NULL: none */
+    struct dync__reserve *reserve;
     bool quiet;       /* err.c: an error guard is open: no handler, no stderr */
     int most_threads; /* pool.c: of loops that this thread begins; 0: all there are */
-    bool in_pool;     /* pool.c: runs a part of a parallel loop: loops inside it run inline */
+    /* pool.c: runs a part of a parallel loop: loops inside it run inline */
+    bool in_pool;
     uint64_t error_count;                       /* err.c: errors recorded so far */
     struct dync__thread *next, *prev;           /* thread.c: the list of armed threads */
     struct dync__cache *cache;                  /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes;                /* tensor/scope.c */
     struct dync__object_slot_cache *slot_cache; /* handle.c */
-    struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the
-                                                 plan that runs; NULL: not known */
-    const struct dync__node
-        *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
-    struct dync__handler
-        *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
+    struct dync__tensor *const *plan_tensors;
+    /* graph/run.c: the node of a graph that is being run; NULL outside */
+    const struct dync__node *interpreted;
+    /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    struct dync__handler *handler;
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
@@ -67,10 +72,10 @@ static DYNC__TLS dync__thread dync__tls;
 #undef DYNC_D
 #define DYNC_T(x, what) (x)
 #define DYNC_D(x, what) (x)
-#define DYNC_HERE \
-    dync__tls.at /* the library's own calls say the user's place; dync.in.h's last lines end it */
-#define DYNC_OP(f, p, op, ...) \
-    (f)(__VA_ARGS__) /* which says dync__tls.at: less code than handing it over */
+/* the library's own calls say the user's place; dync.in.h's last lines end it */
+#define DYNC_HERE dync__tls.at
+/* which says dync__tls.at: less code than handing it over */
+#define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread,
  * last registered first. Call once per layer from its init hook (process-wide list, fixed capacity
  * 16). */
@@ -118,9 +123,9 @@ DYNC__FN void dync__error_raise(const dync__error_slot *);
 DYNC__FN uint64_t dync__error_count(void);
 
 /* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16
- * bytes on 64-bit machines); data 64-byte aligned.
- * ----------------------------------------------------------------------------------------------------
- */
+ * bytes on 64-bit machines);
+ * data 64-byte aligned.
+ * ---------------------------------------------------------------------------------------------------- */
 /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);
@@ -275,11 +280,11 @@ typedef struct dync__option_path {
 typedef struct dync__option {
     const char *key;
     dync__option_kind kind;
-    size_t at, size; /* of the field: int (BOOL, INT; WORD: which), double, char[size],
-                        dync__option_path */
+    /* of the field: int (BOOL, INT; WORD: which), double, char[size], dync__option_path */
+    size_t at, size;
     double least, most;
-    int step,
-        alone; /* INT: from the least on; what the name without a value means (0: it needs one) */
+    /* INT: from the least on; what the name without a value means (0: it needs one) */
+    int step, alone;
     const char *words, *help; /* WORD: "needed, all" */
     unsigned of;              /* whose option it is, for tables of several owners */
 } dync__option;
@@ -301,10 +306,10 @@ typedef struct dync__option_item {
 DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out);
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no
- * state. Key = seed, counter = index: one block per number, so the kinds below never share bits.
- * uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
- * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v
- * the doubles of out[0,1], out[2,3] (loop/expand.c). */
+ * state. Key = seed, counter =
+ * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) *
+ * 2^-24, uniform_f64 = ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v)
+ * in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 /* counter {offset, 0}, key seed */
 DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);

@@ -120,8 +120,8 @@ DYNC__INLINE void *dync__object_peek(const void *handle, uint32_t kind)
  * error is pending. */
 DYNC__FN const char *dync__object_text(uint32_t kind); /* "a graph" */
 DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who);
-/* The word of an object, which gets its slot when it is first asked for; NULL and DYNC_ERR_MEMORY.
- */
+/* The word of an object, which gets its slot when it is first asked for; NULL and
+ * DYNC_ERR_MEMORY. */
 DYNC__FN void *dync__object_handle(dync__object *, uint32_t kind);
 /* notes the user's line as where it was made */
 DYNC__FN void dync__object_made(dync__object *);

@@ -2,8 +2,8 @@
  * dync__str.
  *
  * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after
- * the value; depth <= 64;
- * \u0000 is refused, for strings are NUL-terminated. An error names the line and column. */
+ * the value; depth <= 64; \u0000 is refused, for strings are NUL-terminated. An error names the
+ * line and column. */
 #include "../dync.in.h"
 #include "base.h"
 

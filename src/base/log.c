@@ -72,9 +72,9 @@ static void dync__log_unknown(const char *name, size_t n)
 {
     char stages[512];
     size_t used = 0;
-    for (int i = 0; i < DYNC__N_LOG_STAGES; i++)
-        used += (size_t)dync__format(stages + used, sizeof stages - used, " %s",
-                                     dync__log_names[i]); /* all of them: 120 bytes */
+    for (int i = 0; i < DYNC__N_LOG_STAGES; i++) /* all of them: 120 bytes */
+        used +=
+            (size_t)dync__format(stages + used, sizeof stages - used, " %s", dync__log_names[i]);
     dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name,
                stages);
 }

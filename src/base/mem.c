@@ -7,10 +7,10 @@
  * (the address DYNC_MALLOC gave stands in the word before them).
  *
  * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady
- * state does not reach DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k
- * and 1.5 * 2^k up to 64 MiB (from a buffer, which is scarce, only the small ones). When the lists
- * of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before
- * the second try.
+ * state does not reach DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and
+ * 1.5 * 2^k up to 64 MiB (from a buffer, which is scarce, only the small ones). When the lists of a
+ * thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before the
+ * second try.
  *
  * Statistics count what callers asked for. Each thread sums on its own and adds to the process'
  * sums every 64 KiB, so figures are exact for one thread and for threads that have ended. Sources:

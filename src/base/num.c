@@ -91,8 +91,8 @@ typedef struct dync__num_big {
     uint32_t limb[DYNC__NUM_LIMBS];
 } dync__num_big;
 
-/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS.
- */
+/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see
+ * DYNC__NUM_LIMBS. */
 static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint32_t base)
 {
     uint64_t carry = add;
@@ -149,8 +149,8 @@ static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
     return n;
 }
 
-/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives zero.
- */
+/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives
+ * zero. */
 static void dync__num_round(dync__num_decimal *d, int keep)
 {
     if (keep >= d->n) return;

@@ -188,8 +188,8 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 #elif defined(__APPLE__)
 #define DYNC__MAP_ANONYMOUS 0x1000
 #else
-#define DYNC__MAP_ANONYMOUS \
-    0x20 /* -std=c11 hides it; the same on every Linux that has a JIT here */
+/* -std=c11 hides it; the same on every Linux that has a JIT here */
+#define DYNC__MAP_ANONYMOUS 0x20
 #endif
 #if defined(__linux__) && defined(__x86_64__)
 /* memfd_create without its wrapper, which old C libraries lack */

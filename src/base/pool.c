@@ -73,8 +73,8 @@ static struct {
     bool hooked;
     dync__pool_worker *worker;
     int n_workers, n_allocated;
-    uint32_t
-        asked; /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
+    /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
+    uint32_t asked;
 } dync__pool;
 
 static void dync__pool_after_fork(void)

@@ -1,8 +1,8 @@
 /* base/priv.h: compiler shims of the implementation. Nothing here is seen by users.
  *
- * DYNC_API   public function        DYNC__FN   internal, used by another file        static helper
- * of one file The merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it
- * hidden external linkage. */
+ * DYNC_API public function DYNC__FN internal, used by another file static helper of one file The
+ * merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it hidden external
+ * linkage. */
 #ifndef DYNC__PRIV_H
 #define DYNC__PRIV_H
 #if defined(__cplusplus)
@@ -25,8 +25,8 @@
 #else
 #define DYNC__FN extern
 #endif
-#define DYNC__DATA_DECL \
-    extern /* a table another file reads: declared so, defined with DYNC__DATA */
+/* a table another file reads: declared so, defined with DYNC__DATA */
+#define DYNC__DATA_DECL extern
 #define DYNC__DATA
 #elif defined(__GNUC__)
 #define DYNC__FN __attribute__((unused)) static
@@ -88,16 +88,19 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
- * under -O2. The order of files (dync.in.h) names one level, which holds until the next: DYNC__COLD
- * makes things once (captures, compiles, prints, reads files): not optimised DYNC__RARE    the same
- * for one function of a module that else is optimised DYNC__BUSY    one function of a cold or warm
- * module that runs hundreds of times in a compilation, or loops long DYNC__WARM    runs in every
- * eager operator or training step beside much more work: quickly optimised DYNC__OFTEN   one
- * function of such a module that runs in every compiled call DYNC__HOT     runs in every compiled
- * call, or loops over elements: -O2 without the passes that cost much and give it little
+ * under -O2. The order of files (dync.in.h) names one level, which holds until the next:
+ *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a
+ *                 compilation, or loops long
+ *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly
+ *                 optimised
+ *   DYNC__OFTEN   one function of such a module that runs in every compiled call
+ *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that
+ *                 cost much and give it little
  *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each
- * declaration under it) Who asks for a small program (-Os) or compiles the files one by one gets
- * what he asks for. */
+ *                 declaration under it)
+ * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
@@ -150,8 +153,8 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM
 #endif
 
-/* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads.
- */
+/* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no
+ * threads. */
 #if defined(__GNUC__) && !defined(DYNC_NO_THREADS) && !defined(DYNC_NO_ATOMICS)
 #define DYNC__ATOMIC_INC(p) __atomic_add_fetch((p), 1, __ATOMIC_RELAXED)
 #define DYNC__ATOMIC_DEC(p) __atomic_sub_fetch((p), 1, __ATOMIC_ACQ_REL)
@@ -198,9 +201,8 @@ static inline int dync__bit_length(unsigned long long x)
     _Pragma("float_control(push)") _Pragma("float_control(precise, on)") \
         _Pragma("clang fp contract(off)")
 #define DYNC__STRICT_FP_END _Pragma("float_control(pop)")
-#elif defined(__GNUC__) &&  \
-    (defined(__x86_64__) || \
-     defined(__i386__)) /* fast-math also drops ieee-fp: comparisons with NaN */
+/* fast-math also drops ieee-fp: comparisons with NaN */
+#elif defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define DYNC__STRICT_FP_BEGIN                                                                  \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")") \
         _Pragma("GCC target(\"ieee-fp\")")

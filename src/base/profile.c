@@ -26,7 +26,8 @@ static struct {
     dync__arena arena;
     dync__map names; /* hash of a text -> the text */
     uint64_t start;
-    int32_t epoch; /* of the record: an event begun before dync_profile_start is none of it */
+    /* of the record: an event begun before dync_profile_start is none of it */
+    int32_t epoch;
 } dync__profile;
 
 DYNC__FN int32_t dync__thread_number(void)

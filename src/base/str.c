@@ -147,7 +147,8 @@ static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, 
 
 static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
 {
-    char text[512]; /* 1e308 with 100 decimals has 410 characters */
+    /* 1e308 with 100 decimals has 410 characters */
+    char text[512];
     size_t sign = f->plus || f->blank;
     int precision = f->precision > 100 ? 100 : f->precision;
     int n = conversion == 'g' && precision < 0

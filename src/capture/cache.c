@@ -172,8 +172,8 @@ DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
 
 /* ---- running a closed entry ------------------------------------------------------------------ */
 typedef struct dync__call_run_state {
-    const dync_value
-        *into;          /* tensor or list of them that the caller wants the result in, or NULL */
+    /* tensor or list of them that the caller wants the result in, or NULL */
+    const dync_value *into;
     dync__tensor **env; /* places; owned references from n_leaf on */
     dync__path_step *path;
     int n_env, n_path, cap_path;
@@ -188,8 +188,8 @@ static void dync__run_close(dync__call_run_state *r, int n_leaf)
     if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
 }
 
-/* Room for every place of the entry: another thread may have grown its tree since the call began.
- */
+/* Room for every place of the entry: another thread may have grown its tree since the call
+ * began. */
 static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
 {
     if (n <= r->n_env) return DYNC_OK;

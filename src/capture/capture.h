@@ -20,16 +20,19 @@
 typedef struct dync__tensor_guard {
     uint8_t dtype, ndim, requires_grad;
     uint16_t device;
-    int32_t same_as;        /* earlier tensor of the call that is the same one, or -1 */
-    int32_t shares_storage; /* earliest tensor of the call on the same storage, or -1; guarded where
-                               the entry writes */
-    const int64_t *dims;    /* ndim sizes, then ndim strides, then the storage offset */
-    const char *source;     /* "L['x']" */
+    /* earlier tensor of the call that is the same one, or -1 */
+    int32_t same_as;
+    /* earliest tensor of the call on the same storage, or -1; guarded where the entry writes */
+    int32_t shares_storage;
+    /* ndim sizes, then ndim strides, then the storage offset */
+    const int64_t *dims;
+    const char *source; /* "L['x']" */
 } dync__tensor_guard;
 typedef struct dync__guard_item { /* one value of the arguments in preorder */
     uint8_t kind;
-    bool free_value; /* number passed on as a run-time value: its value is not guarded */
-    int32_t n;       /* items of a list; index of a tensor */
+    /* number passed on as a run-time value: its value is not guarded */
+    bool free_value;
+    int32_t n; /* items of a list; index of a tensor */
     union {
         int64_t i;
         double f;
@@ -46,8 +49,9 @@ typedef struct dync__foreign {
     dync_tensor *handle;
     uint64_t id;
     int32_t owner;
-    bool absent;   /* the owner had no gradient */
-    bool is_hooks; /* not its gradient is meant, but its hooks, which the graph has inlined */
+    bool absent; /* the owner had no gradient */
+    /* not its gradient is meant, but its hooks, which the graph has inlined */
+    bool is_hooks;
     uint64_t hooks;
     int32_t shares_foreign; /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
@@ -96,13 +100,15 @@ typedef struct dync__segment {
     bool grad_mode;    /* when it was compiled; part of its identity */
     bool *used;        /* outputs really needed; NULL: not narrowed */
     int32_t narrowing; /* a thread changes used and the code */
-    int *alias; /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    int *alias;
     bool gives_numbers; /* some output may be a symbolic number */
-    bool writes;        /* something in place: what others were computed from may be gone */
-    bool narrowable;    /* no random ancestor, nothing written */
-    int n_ops;          /* call_function nodes, for explain */
-    int frame;          /* compiles of the function before it */
-    dync__lift *lift;   /* or NULL; owned */
+    /* something in place: what others were computed from may be gone */
+    bool writes;
+    bool narrowable;  /* no random ancestor, nothing written */
+    int n_ops;        /* call_function nodes, for explain */
+    int frame;        /* compiles of the function before it */
+    dync__lift *lift; /* or NULL; owned */
 } dync__segment;
 typedef struct dync__segref {
     dync__segment *seg;
@@ -139,7 +145,8 @@ typedef struct dync__effect {
     int after;          /* segments of the node that run before it */
     int env, value, id; /* id: of a hook, when it is registered the first time */
     dync_hook fn;
-    void *user; /* CELL: the cell; its new value is the number env, or the plain one */
+    /* CELL: the cell; its new value is the number env, or the plain one */
+    void *user;
     dync_value number;
 } dync__effect;
 typedef enum {
@@ -177,7 +184,8 @@ typedef struct dync__tnode {
 /* The short way of a call (quick.c). */
 enum { DYNC__QUICK_TENSORS = 32 };
 typedef struct dync__quick {
-    const int64_t *words; /* guards, argument by argument: fixed fields, sizes, strides */
+    /* guards, argument by argument: fixed fields, sizes, strides */
+    const int64_t *words;
     const struct dync__raw_callable *raw;
     bool grad_mode;
     int n_in;
@@ -207,13 +215,16 @@ typedef struct dync__shapes {
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
-    bool flat, mutates, offsets; /* flat: arguments are tensors only; mutates: something is written
-                                    in place; offsets: storage offsets count */
+    /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage
+     * offsets count */
+    bool flat, mutates, offsets;
     dync__guard_item *item;
     dync__tensor_guard *tensor;
-    uint32_t *dynamic;    /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
-    dync__layout *leaf;   /* by tensor: sizes and strides as the trace sees them; their tokens stand
-                             in tensor[].dims too */
+    /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
+    uint32_t *dynamic;
+    /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims
+     * too */
+    dync__layout *leaf;
     dync__shapes *shapes; /* symbols, ranges and relations that are guarded */
     bool grad_mode;
     uint8_t default_dtype;
@@ -221,18 +232,20 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__cell_guard) cells;
-    int n_numbers, *number_arg,
-        *number_item; /* arguments that are symbolic numbers: which, and their items */
+    /* arguments that are symbolic numbers: which, and their items */
+    int n_numbers, *number_arg, *number_item;
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint; /* of an open entry: the tape of its first trace; owned */
-    bool effects; /* it sets gradients, hooks or requires_grad: a second trace would see them */
+    /* it sets gradients, hooks or requires_grad: a second trace would see them */
+    bool effects;
     int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
-    bool open, dead; /* open: has an opaque break; dead: something it captured is gone */
+    /* open: has an opaque break; dead: something it captured is gone */
+    bool open, dead;
     struct dync__cache_entry *next;
-    int *leaf_env,
-        n_leaf_env;    /* place of each tensor argument in the environment: the first n_leaf_env */
+    /* place of each tensor argument in the environment: the first n_leaf_env */
+    int *leaf_env, n_leaf_env;
     int32_t extending; /* a thread grows the tree */
     int64_t hits;
     const char *why;              /* the guard whose failure made it; NULL: the first */
@@ -260,8 +273,8 @@ struct dync__compiled {
     dync_compile_options opt;
     uint64_t id;
     dync__mutex lock; /* insertion only */
-    dync__cache_entry *entries,
-        *grave; /* newest first; grave: dead ones, freed when no call is in flight */
+    /* newest first; grave: dead ones, freed when no call is in flight */
+    dync__cache_entry *entries, *grave;
     dync__cache_entry *last_hit;
     int n_entries;
     const void *owner; /* the thread that made it */

@@ -308,8 +308,8 @@ static void dync__piece_modes(dync__graph *g)
     dync__graph_renumber(g);
 }
 
-/* Where a piece stands: equal operators at another place of the program are a segment of their own.
- */
+/* Where a piece stands: equal operators at another place of the program are a segment of their
+ * own. */
 static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
 {
     uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);

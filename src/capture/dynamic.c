@@ -28,8 +28,8 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
     return seen->dynamic;
 }
 
-/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic.
- */
+/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be
+ * symbolic. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
                                                     const dync__callargs *call)
 {

@@ -256,7 +256,8 @@ static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
         fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
-        for (int d = 0; fits && d < info->lay.ndim; d++) /* a symbolic size is whatever it is */
+        /* a symbolic size is whatever it is */
+        for (int d = 0; fits && d < info->lay.ndim; d++)
             fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
     }
     if (!fits)

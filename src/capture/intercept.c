@@ -432,8 +432,8 @@ static bool dync__hook_late(dync__tracer *t, int env)
 }
 
 /* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and
- * one that the graph has written after that: no break. false: refused, or the trace begins again.
- */
+ * one that the graph has written after that: no break. false: refused, or the trace begins
+ * again. */
 static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
 {
     int env = dync__effect_env(t, x);

@@ -61,8 +61,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        dync__str_addf(s, "@L%d",
-                       (int)x->node_output); /* an argument: another tensor in the next call */
+        /* an argument: another tensor in the next call */
+        dync__str_addf(s, "@L%d", (int)x->node_output);
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }

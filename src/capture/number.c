@@ -140,8 +140,8 @@ DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *s
     return x ? x->fake : NULL;
 }
 
-/* After the tensors: the arguments that are symbolic numbers, each in its place of the environment.
- */
+/* After the tensors: the arguments that are symbolic numbers, each in its place of the
+ * environment. */
 DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 {
     const dync__cache_entry *e = t->entry;

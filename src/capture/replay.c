@@ -188,8 +188,8 @@ DYNC__FN void dync__replay_end(dync__tracer *t)
 }
 
 /* ---- leaving --------------------------------------------------------------------------------- */
-/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace.
- */
+/* An operator that was only compared becomes a node. What waits for its cut belongs to the
+ * trace. */
 static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
 {
     dync__script *s = t->script;

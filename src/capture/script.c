@@ -211,8 +211,8 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
 }
 
 /* The numbers that are inputs of the piece. An event that only this way has takes any number there;
- * one that takes any number already must be among them, else the piece is good for this call alone.
- */
+ * one that takes any number already must be among them, else the piece is good for this call
+ * alone. */
 static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
 {
     dync__script *s = t->script;

@@ -44,8 +44,8 @@ typedef struct dync__cut_part {
     const int32_t *value;
     dync__tensor *const *fake;
     const dync__origin *origin;
-    const dync__cut_number
-        *number; /* inputs that are numbers, before its outputs in the environment */
+    /* inputs that are numbers, before its outputs in the environment */
+    const dync__cut_number *number;
 } dync__cut_part;
 typedef struct dync__cut_record {
     const char *reason, *file; /* NULL: the end of a broken frame */
@@ -57,15 +57,17 @@ typedef struct dync__cut_record {
 } dync__cut_record;
 
 typedef struct dync__script_event {
-    uint8_t kind, mode, n_args,
-        n_out;     /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    uint8_t kind, mode, n_args, n_out;
     uint8_t flags; /* OP in place: of what is written, afterwards */
     bool plain;    /* OP: makes one tensor, writes none */
-    uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
-                      the last call */
+    /* OP: arguments that may be any number of their kind; in args they are those of the last
+     * call */
+    uint32_t free;
     int32_t op, value; /* value: the first one made; in place: the one written */
-    int32_t next, alt; /* first event after this one; another one in its place; -1 */
-    dync__arg *args;   /* tensors are the script's fakes */
+    /* first event after this one; another one in its place; -1 */
+    int32_t next, alt;
+    dync__arg *args; /* tensors are the script's fakes */
     dync_loc at;
     const char *name; /* FRAME */
     dync__cut_record *cut;
@@ -81,15 +83,17 @@ typedef struct dync__kept_value {
 typedef struct dync__script {
     struct dync__script *next;
     int32_t busy;
-    bool broken;   /* not to be used any more */
-    bool writes;   /* something may be written between its segments: what they drop could not be
-                      computed again */
+    bool broken; /* not to be used any more */
+    /* something may be written between its segments: what they drop could not be computed again */
+    bool writes;
     bool narrowed; /* its segments compute what is wanted and no more */
     dync__arena arena;
-    uint64_t id;        /* trace_id of its fakes */
-    dync__symtab *syms; /* symbolic sizes, with all that its calls took for granted; or NULL */
+    uint64_t id; /* trace_id of its fakes */
+    /* symbolic sizes, with all that its calls took for granted; or NULL */
+    dync__symtab *syms;
     int32_t root;
-    int32_t old; /* events that earlier calls recorded: they are on other ways, too */
+    /* events that earlier calls recorded: they are on other ways, too */
+    int32_t old;
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */

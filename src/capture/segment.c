@@ -573,8 +573,8 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
     return status;
 }
 
-/* What a user's callable returns must be what the graph says: later segments are compiled for that.
- */
+/* What a user's callable returns must be what the graph says: later segments are compiled for
+ * that. */
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
 {
     const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;

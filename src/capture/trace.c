@@ -122,8 +122,8 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        if (t->real.at[i] == real && !t->origin.at[i].is_grad)
-            env = i; /* a gradient is guarded through its owner, this one by itself */
+        /* a gradient is guarded through its owner, this one by itself */
+        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;
     if (env >= e->n_leaf_env) return env;
     /* the variable holds one of this call's arguments: guarded, it may differ later */
     bool argument = env >= 0;
@@ -383,7 +383,8 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
                 x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
             }
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
-            continue; /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+            /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+            continue;
         }
         dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;

@@ -47,14 +47,16 @@ typedef struct dync__tracer {
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync__graph *graph;           /* pending operations; NULL: none since the last cut */
-    int pending;                  /* calls in it */
-    int lo, hi;                   /* calls of the piece being cut */
-    int frames_before;            /* compiles of the function when the call began */
-    int split;                    /* the cut has one more end after so many of them; 0: none */
+    dync__graph *graph; /* pending operations; NULL: none since the last cut */
+    int pending;        /* calls in it */
+    int lo, hi;         /* calls of the piece being cut */
+    int frames_before;  /* compiles of the function when the call began */
+    /* the cut has one more end after so many of them; 0: none */
+    int split;
     const dync__effect *at_split; /* what is done there, to of_split; NULL: nothing */
     dync__tensor *of_split;
-    bool graph_grad_off; /* grad mode where it begins: what it is compiled for and runs in */
+    /* grad mode where it begins: what it is compiled for and runs in */
+    bool graph_grad_off;
     /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) real;
     DYNC__VEC(dync__tensor *) fake; /* their fakes (owned) */
@@ -66,28 +68,34 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
     /* other effects, before and after what is pending */
     DYNC__VEC(dync__effect_wait) before, effects;
-    int hooks_seen;        /* places whose tensors' hooks the trace has */
-    int n_constants;       /* calls of constant functions so far */
-    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
-    const char *inner; /* taped: what would be lost where the result's history goes on outside */
-    dync__handler recorder; /* taped: at the bottom, under the tape; handler then only takes
-                               arguments into the trace */
+    int hooks_seen;  /* places whose tensors' hooks the trace has */
+    int n_constants; /* calls of constant functions so far */
+    /* an allowed function runs for its shapes: it may not read values */
+    const char *inferring;
+    /* taped: what would be lost where the result's history goes on outside */
+    const char *inner;
+    /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
+    dync__handler recorder;
     dync__handler *bottom_before;
-    bool taped, restart;  /* restart: backward was met, the trace begins again under the tape */
-    bool walking, walked; /* inside backward, which runs over fakes; it ran */
+    /* restart: backward was met, the trace begins again under the tape */
+    bool taped, restart;
+    bool walking, walked;           /* inside backward, which runs over fakes; it ran */
     int leaf_env[DYNC__MAX_LEAVES]; /* place of each tensor argument */
     const dync__path_step *path;    /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;    /* of a trace that left the tree */
-    dync_status status;     /* first failure inside the trace */
-    const char *cut_reason; /* the break that ends the pieces being compiled, or NULL */
-    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;       /* user line of the last operator or break */
-    bool opaque, stopped,
-        fresh; /* fresh: something is compiled for the first time: callbacks fire */
+    /* position in the tree; NULL once the trace left it (opaque) */
+    dync__tnode *at;
+    dync__arena scratch; /* of a trace that left the tree */
+    dync_status status;  /* first failure inside the trace */
+    /* the break that ends the pieces being compiled, or NULL */
+    const char *cut_reason;
+    /* of a break that the user asks for, in his words; or NULL */
+    const char *own_reason;
+    dync_loc last_at; /* user line of the last operator or break */
+    /* fresh: something is compiled for the first time: callbacks fire */
+    bool opaque, stopped, fresh;
     bool grad_mode_before;
     dync__trace_pause resting;   /* while an opaque function of another layer works */
     struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
@@ -97,10 +105,10 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
     int n_number_inputs;
-    dync__number *
-        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
-    dync__symtab *syms,
-        *syms_outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    /* of the operator being recorded, by argument; NULL: none is symbolic */
+    dync__number **operand;
+    /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    dync__symtab *syms, *syms_outer;
 } dync__tracer;
 
 enum {

@@ -16,7 +16,8 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling) /* traced code calls programs */
+        /* traced code calls programs */
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)
             return dync__fail(DYNC_ERR_VALUE,
                               "expected a tensor with data, got one that was "
                               "made while another call was traced "

@@ -33,8 +33,8 @@ typedef struct dync__verify_global {
 
 /* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
 typedef struct dync__verify_leaf {
-    dync__tensor *of, *before,
-        *after; /* of: owned; gradients before and after the reference run: owned */
+    /* of: owned; gradients before and after the reference run: owned */
+    dync__tensor *of, *before, *after;
     const char *source;
     int hooks;
     bool

@@ -1,5 +1,5 @@
-/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/.
- */
+/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before
+ * kernel/. */
 #ifndef DYNC__CODEGEN_H
 #define DYNC__CODEGEN_H
 #include "../loop/loop.h"

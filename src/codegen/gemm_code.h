@@ -13,10 +13,10 @@
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
- * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
- * lines of b, at most 4 each COPY   lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE,
- * WEAVE   x86_turn.c, by dync__gt_swap only PAIR   two lines of 2-byte (BF16) or four of 1-byte
- * elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+ * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
+ * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
+ * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
+ * to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
 enum {
     DYNC__GT_TILE,
     DYNC__GT_DOTS,
@@ -42,13 +42,15 @@ enum {
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
-    int64_t k;              /* steps of k */
-    int64_t a_step, b_step; /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
-    int64_t c_step, d_step; /* rows; DOTS: d_step between columns of c; d_step 0: one line for all
-                               rows, a bias */
-    int64_t blocks, b_next; /* at least 1. TILE: this many blocks of whole columns, bytes from one's
-                               b to the next's; DOTS: of lines of b */
-    int64_t mask;           /* of the last vector, set by dync__gt_do: bits, words */
+    int64_t k; /* steps of k */
+    /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
+    int64_t a_step, b_step;
+    /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
+    int64_t c_step, d_step;
+    /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS:
+     * of lines of b */
+    int64_t blocks, b_next;
+    int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
 typedef void (*dync__gt_fn)(dync__gt_args *);

@@ -371,7 +371,8 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     dync__gt_fn fn = lines < P || columns < P ? NULL
                                               : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch,
                                                               bytes, vl | whole << 2);
-    for (int64_t i = 0; !fn && i < lines; i++) /* a few rows of a matrix product's epilogue */
+    /* a few rows of a matrix product's epilogue */
+    for (int64_t i = 0; !fn && i < lines; i++)
         for (int64_t k = 0; k < columns; k++)
             memcpy((char *)to + k * to_step + i * bytes,
                    (const char *)from + i * from_step + k * bytes, (size_t)bytes);

@@ -104,8 +104,9 @@ typedef enum {
 typedef struct dync__interp_step {
     uint8_t kind, level, type; /* type: compute type of the value */
     uint8_t bytes;             /* of one element in memory; OP: of a scalar operand */
-    uint8_t scalars, spread;   /* OP: operands that are scalars; those that are one element */
-    int32_t dst, a, b, c;      /* values */
+    /* OP: operands that are scalars; those that are one element */
+    uint8_t scalars, spread;
+    int32_t dst, a, b, c; /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
     dync__tile_fn fn;
@@ -114,7 +115,8 @@ typedef struct dync__interp_step {
 typedef struct dync__interp_reduce {
     uint8_t kind, type, bytes;
     int32_t phase, dst;
-    size_t acc, partial; /* scratch: running state; a tile's partial results, or folds */
+    /* scratch: running state; a tile's partial results, or folds */
+    size_t acc, partial;
     dync__tile_fn partials, combine;
     union {
         int64_t i;
@@ -139,9 +141,11 @@ struct dync__code {
     int64_t n_rows, n_inner, tile_rows, tile_inner;
     int64_t row_group; /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
-    bool serial; /* order between lanes matters (storex, stores that share places) */
+    /* order between lanes matters (storex, stores that share places) */
+    bool serial;
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
-    int32_t *section; /* first step of prologue, row 0, phase 0, ..., row P, and end */
+    /* first step of prologue, row 0, phase 0, ..., row P, and end */
+    int32_t *section;
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;

@@ -25,11 +25,12 @@ typedef struct dync__ib {
     bool sectioned;                         /* sections keep their order */
     int64_t keep_bytes, lane_bytes;         /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
-    int32_t *direct;            /* by instruction: the store it may compute into, -1 none */
+    /* by instruction: the store it may compute into, -1 none */
+    int32_t *direct;
     int32_t *val, *val_phase;   /* value now; phase it was made in */
     int32_t *wide, *wide_phase; /* its expansion over a tile */
-    int32_t *seldom; /* by instruction: the select that it and those up to there are skipped for, -1
-                        none */
+    /* by instruction: the select that it and those up to there are skipped for, -1 none */
+    int32_t *seldom;
     int64_t *keep_off;        /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
     int section;              /* where emission goes */

@@ -94,8 +94,9 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_INNER;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops,
-                                0 strides too */
+    } else if (
+        level ==
+        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
         count = dync__ib_merge(b, access, split, n, dims);
         if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
         int more = dync__ib_merge(b, access, 0, split, dims + count);

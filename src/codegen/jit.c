@@ -189,8 +189,8 @@ static bool dync__jb_lists(dync__jb *j)
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
     }
-    for (int l = 0; l < g->n_lists;
-         l++) /* who reads a value of another list finds it in its slot */
+    /* who reads a value of another list finds it in its slot */
+    for (int l = 0; l < g->n_lists; l++)
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];

@@ -51,14 +51,14 @@ struct dync__jit {
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
     int64_t state_lanes, state_bytes; /* tall: of so many lanes; 0 */
-    int8_t
-        copies; /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
-    int64_t rows, lanes, keep_bytes,
-        tiles; /* tiles: where in the kept bytes they begin, after row buffers */
+    /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
+    int8_t copies;
+    /* tiles: where in the kept bytes they begin, after row buffers */
+    int64_t rows, lanes, keep_bytes, tiles;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
-    bool blocks, fetches; /* fetches: more than the second cache and its like hold: what is not
-                             turned is fetched ahead */
+    /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
+    bool blocks, fetches;
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;

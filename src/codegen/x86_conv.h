@@ -2,12 +2,12 @@
  * kernel/conv_jit.c, which drives it.
  *
  * A tile is P places times B vectors of accumulators, kept over the whole sum:
- *   acc[p][b] op= in[p at a, tap, k] * w[b at a, tap, k]        a < NA, tap < NTAPS (a table of
- * byte offsets), k < K What `in` is makes the kernel: one channel of a pixel broadcast over output
- * channels (convolution and its data gradient: k runs over channels; weight gradient: k over
- * pixels, p over channels), or a vector of channels (depthwise, pooling). Strides are baked,
- * addresses and counts come in the argument block. Sources: oneDNN's direct convolutions;
- * arXiv:1906.06440. */
+ *   ac c[p][b] op= in[p at a, tap, k] * w[b at a, tap, k] a < NA, tap < NTAPS (a table of byte
+ *     offsets), k < K
+ * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution
+ * and its data gradient: k runs over channels; weight gradient: k over pixels, p over channels), or
+ * a vector of channels (depthwise, pooling). Strides are baked, addresses and counts come in the
+ * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
 #include "codemem.h"

@@ -8,8 +8,9 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
-#define DYNC__BESIDE_JIT DYNC__WARM /* what machine code leaves over is compiled quickly */
-#define DYNC__SPARE DYNC__COLD      /* what only calls loops that others optimise */
+/* what machine code leaves over is compiled quickly */
+#define DYNC__BESIDE_JIT DYNC__WARM
+#define DYNC__SPARE DYNC__COLD /* what only calls loops that others optimise */
 #else
 #define DYNC__JIT_X86 0
 #define DYNC__BESIDE_JIT DYNC__HOT
@@ -342,8 +343,8 @@ typedef struct dync__xasm {
     bool evex, failed;
 } dync__xasm;
 
-/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing.
- */
+/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
+ * zeroing. */
 enum { DYNC__X_ZERO = 8 };
 DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm,
                         int k);

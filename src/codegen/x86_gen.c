@@ -6,8 +6,8 @@
  *     for each row                   for each value of the other row loops
  *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
  *                                        list 1, phase 0, list 3...
- *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked
- * phase: for all inner loops
+ *   ph ase: for the outer of the inner loops: for U vectors of the last one, then the rest masked 
+ *     phase: for all inner loops
  *
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its
  * accumulators and most used constants. Registers: rdi argument block, rsp frame, rcx lane, rdx
@@ -295,8 +295,8 @@ static bool dync__xg_far(const dync__xg *g, int phase, int most)
     return far && most > 2 && g->list[2 + 2 * phase].n < 64;
 }
 
-/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by page.
- */
+/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
+ * page. */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most)
 {
     dync__xasm *a = &g->a;

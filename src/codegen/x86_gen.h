@@ -25,12 +25,13 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };
  * 4 */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO };
 typedef struct dync__xstream {
-    int32_t access, buf, inst;               /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches;
-                                                turned: dense by way of a tile (jit.h) */
-    int8_t gpr;                              /* where the phase being emitted has its address; -1 */
-    int32_t pointer; /* else where in the frame; -1: in the argument block; of a turned stream of a
-                        square kernel, where its square is */
+    int32_t access, buf, inst; /* inst: the value that a row buffer keeps */
+    /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
+    uint8_t kind, lane, bytes, past, turned;
+    int8_t gpr; /* where the phase being emitted has its address; -1 */
+    /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel,
+     * where its square is */
+    int32_t pointer;
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
  * its extent, per stream its record. */
@@ -61,10 +62,12 @@ typedef struct dync__xval {
 typedef struct dync__xred {
     int32_t inst, phase;
     uint8_t kind, type, n_acc;
-    bool ordered, in_regs; /* ordered: float sums and products, whose order of additions is fixed */
+    /* ordered: float sums and products, whose order of additions is fixed */
+    bool ordered, in_regs;
     int8_t reg[DYNC__XG_UNROLL];
     int32_t acc, level; /* in the frame */
-    int32_t where;      /* argmax, argmin: of the accumulated extremes, in the frame */
+    /* argmax, argmin: of the accumulated extremes, in the frame */
+    int32_t where;
     dync__xrm identity;
 } dync__xred;
 /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
@@ -88,11 +91,12 @@ typedef struct dync__xg {
      * brief: one grain, or 16 rows, is all */
     bool wide, vertical, split, tall, brief;
     bool ends; /* tall: what is emitted comes after all rows */
-    bool square,
-        turned_once;   /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    bool square, turned_once;
     int8_t turned[16]; /* where its rows are */
     int row;           /* of the square */
-    int32_t state;     /* tall: frame: where the columns at hand keep levels between calls */
+    /* tall: frame: where the columns at hand keep levels between calls */
+    int32_t state;
     int n_row_dims, n_inner_dims; /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -101,14 +105,15 @@ typedef struct dync__xg {
     int32_t *stream_of;   /* by instruction: load, store, index */
     int32_t *keep_stream; /* by instruction: of its row buffer; -1 */
     int32_t *slot;        /* by instruction: in the frame; -1 none */
-    int32_t *cone_of;     /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
-    dync__xscan *scan;    /* by instruction: of the phase being emitted */
+    /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    int32_t *cone_of;
+    dync__xscan *scan; /* by instruction: of the phase being emitted */
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
-    int32_t cone_input, saved_regs,
-        cone_areas;   /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t *pool_at; /* by instruction: of a constant, or where a draw lies in the frame; -1 not
-                         there yet */
+    /* cone_input: of the cone at hand, -1; the rest in the frame */
+    int32_t cone_input, saved_regs, cone_areas;
+    /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
+    int32_t *pool_at;
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
@@ -120,17 +125,19 @@ typedef struct dync__xg {
     DYNC__VEC(int32_t) uses;
     int8_t *hoist; /* by instruction: a register for the whole loop; -1 */
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
-    int32_t owner[32], owner_k[8];              /* instruction * UNROLL + u; -1 */
-    int32_t tail_mask, tail_mask64, tail_count; /* frame: masks of the U vectors (64 bytes apart),
-                                                   for 64-bit lanes; lanes left */
-    int32_t top; /* label of the next row; late: behind what is hoisted, as rows do nothing else to
-                    registers */
+    int32_t owner[32], owner_k[8]; /* instruction * UNROLL + u; -1 */
+    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t tail_mask, tail_mask64, tail_count;
+    /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    int32_t top;
     bool late;
-    uint8_t *leads; /* by instruction: one number for all lanes, by which alone lines are found:
-                       made for one vector, of lanes as many as there is room for */
-    int32_t lead;   /* frame: of the load at hand */
-    int32_t place;  /* frame: inner indices before the lane loop at hand */
-    dync__xrm line; /* the one index that leads the stream at hand, in memory; else none */
+    /* by instruction: one number for all lanes, by which alone lines are found: made for one
+     * vector, of lanes as many as there is room for */
+    uint8_t *leads;
+    int32_t lead;  /* frame: of the load at hand */
+    int32_t place; /* frame: inner indices before the lane loop at hand */
+    /* the one index that leads the stream at hand, in memory; else none */
+    dync__xrm line;
     int32_t slots, slot_bytes; /* frame: where slots begin, and their room */
     /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     int32_t frame, stage, stage2, saved_sp, keys;

@@ -171,8 +171,8 @@ static void dync__xg_shr64(dync__xg *g, int i)
     dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(sign), 0, 0);
 }
 
-/* a * b + c in one of its three forms: the result takes the register of an operand that ends here.
- */
+/* a * b + c in one of its three forms: the result takes the register of an operand that ends
+ * here. */
 static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
 {
     const dync__inst *in = dync__xg_inst(g, i);

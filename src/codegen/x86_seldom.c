@@ -5,11 +5,13 @@
  * A cone is the instructions that lead from one value (its input) to the first choices of selects
  * on one condition, and to nothing else. The list around it has the selects alone, with the input
  * for an operand in the place of the first choice. At the first of them all become their second
- * choices; then, if the condition holds in any lane: registers and inputs to the frame; a loop over
- * the inputs, with vectors as narrow as the widest type of the cone asks (V may differ from the
- * list's); its results into the lanes that want them, where the selects stand in the frame;
- * registers back. Invariant: around the block no register changes but those of the selects, so the
- * list's allocation knows nothing of it. */
+ * choices; then, if the condition holds in any lane:
+ *   registers and inputs to the frame; a loop over the inputs, with vectors as narrow as the widest
+ *   type of the cone asks (V may
+ *   differ from the list's); its results into the lanes that want them, where the selects stand in
+ *   the frame; registers back.
+ * Invariant: around the block no register changes but those of the selects, so the list's
+ * allocation knows nothing of it. */
 #include "../dync.in.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86

@@ -1,13 +1,11 @@
 /* compile/compile.c: wires the stages; the only file that knows them all.
  *
- *   dync_compile      callee, options, backend -> dync_compiled           capture/cache.c,
- * backend/registry.c dync_call         guards -> entry, or trace -> segments               capture/
+ *   dync_compile      callee, options, backend -> dync_compiled capture/cache.c, backend/registry.c
+ *   dync_call         guards -> entry, or trace -> segments               capture/
  *   segment           graph -> backend.compile                            backend/
  *   inductor          graph -> joint -> forward + backward                aot/
- *                     functional graph -> loops, kernel calls             inductor/lower.c,
- * op/lower.c
- *                     -> fused, scheduled, planned -> code                runtime/plan.c, loop/,
- * codegen/
+ *                     fu nctional graph -> loops, kernel calls inductor/lower.c, op/lower.c
+ *                     -> fused, scheduled, planned -> code runtime/plan.c, loop/, codegen/
  */
 #include "../dync.in.h"
 #include "../backend/backend.h"
@@ -39,8 +37,8 @@ static int dync__compile_name_at(const char *names, const char *word, size_t n)
     return -1;
 }
 
-/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number.
- */
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any
+ * number. */
 static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
 {
     int n = 0;
@@ -361,8 +359,8 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
     return other ? dync__give(other) : NULL;
 }
-/* false: too many arguments, or none: they are taken as they are, and refused where they are used.
- */
+/* false: too many arguments, or none: they are taken as they are, and refused where they are
+ * used. */
 static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
 {
     dync__distinct d = {.n = 0};

@@ -371,8 +371,8 @@ static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int 
     return DYNC_ERR_MEMORY;
 }
 
-/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has.
- */
+/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it
+ * has. */
 static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
 {
     dync__ca *c = dync__ca_of(r);
@@ -635,8 +635,8 @@ static void dync__ca_free(dync__ca *c)
     dync__unref(c->carrier);
 }
 
-/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk.
- */
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to
+ * walk. */
 static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
@@ -767,7 +767,8 @@ static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
     if (!list || !dync__graph_takes_symbols(g, old) ||
         !(list->target = dync__arena_strdup(&g->arena, "L_inputs_")))
         return DYNC_ERR_MEMORY;
-    for (int pass = 0; pass < 3; pass++) /* other inputs, items of the list, calls */
+    /* other inputs, items of the list, calls */
+    for (int pass = 0; pass < 3; pass++)
         for (int i = 0, k = 0; i < old->node.n; i++) {
             dync__node *n = old->node.at[i];
             bool input = n->kind == DYNC__N_PLACEHOLDER;

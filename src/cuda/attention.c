@@ -2,18 +2,19 @@
  * gradients. After attention_tile.c, before calls.c.
  *
  *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of
- * exponentials below it and the weighted values, rescaled when a maximum of the warp moves. Keeps
- * what the CPU's kernel keeps: the logarithm of the sum. Few queries and many keys (decoding): the
- * keys are cut over blocks, and a second launch joins their sums in order. Heads that share keys
- * and values (stride 0) are rows of one tile. backward   first {log of the sum, output . gradient}
- * of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and walk over
- * queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a
- * fixed order. Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
- * not fit together. Exponentials are powers of two: factors of log2 e are part of the scale. Tiles
- * that the diagonal hides are not visited; edges and masks are looked at only where there are any.
- * Each text comes for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov &
- * Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691.
- */
+ *              exponentials below it and the weighted values, rescaled when a maximum of the warp
+ *              moves. Keeps what the CPU's kernel keeps: the logarithm of the sum. Few queries and
+ *              many keys (decoding): the keys are cut over blocks, and a second launch joins their
+ *              sums in order. Heads that share keys and values (stride 0) are rows of one tile.
+ *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a
+ *              kernel whose blocks hold tiles of keys and walk over queries (gk, gv), and one the
+ *              other way round (gq): every element is added up by one thread, in a fixed order.
+ *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would
+ *              not fit together.
+ * Exponentials are powers of two: factors of log2 e are part of the scale. Tiles that the diagonal
+ * hides are not visited; edges and masks are looked at only where there are any. Each text comes
+ * for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov & Gimelshein 2018,
+ * arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
 #include "../dync.in.h"
 #include "attention.h"
 

@@ -2,14 +2,17 @@
  * (attention_tile.c). After tile.h.
  *
  * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of
- * operands make them all: nt   acc[row][column] += sum over the width of a[row] . b[column] scores:
- * both tiles lie row by row in shared memory nn   acc[row][column] += sum over k of w[row][k] *
- * b[k][column]        w: what was made of the scores, in registers in two arithmetics: `mma`, half
- * floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16
- * threads side by side along the columns, and w goes by way of shared memory, which only the warp
- * itself touches. Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in
- * different banks, for ldmatrix and for 16-byte loads. A tile `x` has the registers %x_g, %x_s (the
- * thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
+ * operands make them all:
+ *   nt   acc[row][column] += sum over the width of a[row] . b[column] scores: both tiles lie row by
+ *        row in shared memory
+ *   nn   acc[row][column] += sum over k of w[row][k] * b[k][column] w: what was made of the scores,
+ *        in registers
+ * in two arithmetics: `mma`, half floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16
+ * mt rows; else f32 by fma, 16 threads side by side along the columns, and w goes by way of shared
+ * memory, which only the warp itself touches. Rows of tiles lie 16 bytes more than their width
+ * apart: eight rows then begin in different banks, for ldmatrix and for 16-byte loads. A tile `x`
+ * has the registers %x_g, %x_s (the thread's place in global and shared memory), %x_r (its row),
+ * %x_a, %x_b, %x_n (readers). */
 #ifndef DYNC__CUDA_ATTENTION_H
 #define DYNC__CUDA_ATTENTION_H
 #include "tile.h"
@@ -17,9 +20,9 @@
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
-    int buf, rows, width,
-        at;    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
-    int stage; /* bytes from one copy to the other; 0: there is one */
+    /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
+    int buf, rows, width, at;
+    int stage;              /* bytes from one copy to the other; 0: there is one */
     int64_t limit, columns; /* rows and columns that exist */
 } dync__fa_tile;
 
@@ -38,10 +41,11 @@ typedef struct dync__fa {
     int rows, cols; /* of the block's tile of rows, of a tile of columns */
     int weights;    /* w in shared memory; its rows are cols wide */
     int64_t L, S, E, V, units;
-    int64_t splits,
-        chunk; /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    /* blocks that share the keys of a tile of queries; keys of each; forward only */
+    int64_t splits, chunk;
     double scale;
-    dync__operand own[6]; /* of forward: heads that share keys and values are rows of one unit */
+    /* of forward: heads that share keys and values are rows of one unit */
+    dync__operand own[6];
 } dync__fa;
 
 /* %u0, %u1, ...: batch coordinates of %unit */

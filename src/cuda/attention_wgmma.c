@@ -10,9 +10,10 @@
  * across their rows.
  *
  *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes,
- * 128-byte swizzle) by all rows of the tile tails           TMA reads zeros outside; keys past the
- * last one are masked as everywhere Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor);
- * Shah et al. 2024, FlashAttention-3, arXiv:2407.08608. */
+ *                   128-byte swizzle) by all rows of the tile
+ *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
+ * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3,
+ * arXiv:2407.08608. */
 #include "../dync.in.h"
 #include "attention.h"
 

@@ -1,18 +1,20 @@
 /* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop
  * nests are the plain form: other dtypes, arrays of 2^31 elements and what is too small.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product;
- * rows x columns, summed over: forward         w [O/g, taps of channels]        x [taps of
- * channels, pixels of y]       -> y data gradient   w [C/g, taps of channels of y]   gy [taps of
- * channels, pixels of x]      -> gx   a product for each remainder by the stride weight gradient gy
- * [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over
- * blocks, joined in order The side that slides is gathered (gemm_gather.c): no matrix of windows is
- * made. Halves come 16 bytes at a time from arrays whose channels are neighbours: those that lie so
- * are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few
- * channels element by element. A window of one element without padding and stride is a plain
- * product of planes. One channel to a group (depthwise) is no product (conv_direct.c), nor are few:
- * loops.c unrolls the window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin
- * 2016 (transposed convolution). */
+ *   x [N, C, H, W]  w [O, C/g, KH, KW] y [N, O, OH, OW] a group is a batch of the product; rows x
+ *                   columns, summed over:
+ *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
+ *   data gradient   w [C/g, taps of channels of y] gy [taps of channels, pixels of x] -> gx a
+ *                   product for each remainder by the stride
+ *   we ight gradient gy [O/g, pixels of y] x [pixels of y, taps of channels] -> gw the sum cut over
+ *     blocks, joined in order
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
+ * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
+ * are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
+ * element. A window of one element without padding and stride is a plain product of planes. One
+ * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the
+ * window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed
+ * convolution). */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -328,8 +330,8 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
     dync__gm_cut(&l, plane);
     dync__gm_cut(&l, image);
     r.n = 0;
-    for (int part = 0; part < 3;
-         part++) /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+    for (int part = 0; part < 3; part++)
         for (int d = 0; d < l.n; d++) {
             int64_t from = l.place[d], to = from * l.extent[d];
             int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;

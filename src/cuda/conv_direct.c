@@ -137,8 +137,8 @@ static void dync__gmd_forward(dync__gm *g)
 typedef struct dync__gmd_back {
     const dync__gm_window *w;
     int wide; /* columns of a thread's rectangle */
-    int64_t low[2],
-        n[2]; /* of the gradients that it sees: the first, counted from its own, and how many */
+    /* of the gradients that it sees: the first, counted from its own, and how many */
+    int64_t low[2], n[2];
     bool loaded[64]; /* elements of the window */
 } dync__gmd_back;
 
@@ -393,8 +393,8 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
     }
 }
 
-/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave.
- */
+/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads
+ * leave. */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
     dync__tile *t = &g->t;

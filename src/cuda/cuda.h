@@ -48,7 +48,8 @@ typedef struct dync__cuda_recording {
     DYNC__VEC(dync__cuda_kept) kept;
     void *rng; /* {seed, offset} on the device */
     uint64_t rng_first;
-    bool failed, left; /* left: a step went to the CPU, which no graph can record */
+    /* left: a step went to the CPU, which no graph can record */
+    bool failed, left;
 } dync__cuda_recording;
 typedef struct dync__cuda_thread {
     dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
@@ -91,8 +92,9 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any
- * device, without vector accesses, for this very device (dync__cuda_add_variant), and of f32 where
- * the user allows tf32 ---- */
+ * device, without
+ * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows
+ * tf32 ---- */
 enum {
     DYNC__CUDA_ANY,
     DYNC__CUDA_UNALIGNED,
@@ -129,14 +131,14 @@ typedef struct dync__cuda_packed {
     void *memory;
 } dync__cuda_packed;
 typedef struct dync__cuda_part {
-    dync__kernel
-        *kernel; /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    dync__kernel *kernel;
     dync__cuda_form form[DYNC__CUDA_FORMS];
     int n;        /* buffers of the text */
     int32_t *buf; /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
-    struct dync__gm
-        *gemm; /* makes the forms instead of the kernel, which is what is done to the results */
+    /* makes the forms instead of the kernel, which is what is done to the results */
+    struct dync__gm *gemm;
     dync__kcall *call;         /* instead: run on the CPU, on copies */
     dync__cuda_packed *packed; /* or NULL */
 } dync__cuda_part;
@@ -195,8 +197,8 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcal
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
-/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places.
- */
+/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values,
+ * places. */
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x,
                                          const dync__operand *values, const dync__operand *places,
                                          int dim, bool descending, const int32_t *buf);

@@ -4,12 +4,13 @@
  * beyond 30 bits stay there.
  *
  * A choice costs, in clocks of a multiprocessor,
- *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1:
- * JOIN + bytes of partial sums / BYTES) where waves = ceil(tiles * splits * batches /
- * multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
- * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what
- * its warps read from shared memory for each multiplication (64 x 64 to a warp: 1/32 word; 32 x 32:
- * 1/16). They are estimates until bench/gpu has run. */
+ *     wa ves * (START + tile.m * tile.n * depth of a split / (rate * efficiency)) + (splits > 1:
+ *       JOIN + bytes of partial sums / BYTES)
+ * where waves = ceil(tiles * splits * batches / multiprocessors). The least cost wins. Rates are
+ * multiplications a clock of the slowest device (sm_80); efficiencies say what part of it a tile
+ * reaches when its stages never run dry: by what its warps read from shared memory for each
+ * multiplication (64 x 64 to a warp: 1/32 word; 32 x 32: 1/16). They are estimates until bench/gpu
+ * has run. */
 #include "../dync.in.h"
 #include "gemm.h"
 

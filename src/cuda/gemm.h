@@ -47,13 +47,14 @@ typedef struct dync__gm_pre {
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
 typedef struct dync__gm_side {
-    int buf, how;                  /* buf: of `end` */
-    int32_t id;                    /* operand number or temporary */
-    int64_t offset, line, step;    /* elements: of element 0, to the next line, to the next k */
+    int buf, how; /* buf: of `end` */
+    int32_t id;   /* operand number or temporary */
+    /* elements: of element 0, to the next line, to the next k */
+    int64_t offset, line, step;
     int64_t batch[DYNC_MAX_DIMS];  /* to the next of each batch dim */
     const dync__gm_gather *gather; /* in the place of line and step; or NULL */
-    dync__gm_pre *pre; /* or NULL; offset is then that in its loops, and addresses in text are
-                          counted in elements */
+    /* or NULL; offset is then that in its loops, and addresses in text are counted in elements */
+    dync__gm_pre *pre;
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n
@@ -75,21 +76,21 @@ typedef struct dync__gm {
     int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
     int n_batch;
     dync__gm_side side[2];
-    const dync__gm_window
-        *window_of; /* instead of a product; side 0 is the window, side 1 what it slides over */
+    /* instead of a product; side 0 is the window, side 1 what it slides over */
+    const dync__gm_window *window_of;
     const dync__kernel *end;
     bool *host; /* buffers of `end` in main memory */
     int given;
-    bool thin, swapped; /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the
-                           smaller */
+    /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the smaller */
+    bool thin, swapped;
     /* chosen */
     dync__gm_tile tile;
     int64_t splits, chunk; /* depth of each split, a multiple of `depth` */
     int depth;             /* of one stage */
     /* text in the making */
     dync__tile t;
-    int acc_bytes, stage_bytes,
-        side_at[2]; /* of the accumulators' type; of a stage; where a side begins in it */
+    /* of the accumulators' type; of a stage; where a side begins in it */
+    int acc_bytes, stage_bytes, side_at[2];
     dync__tile_rows window[2][4];
     char window_name[2][4][8];
     bool scalar; /* no vector accesses */

@@ -84,8 +84,8 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
 
 /* One stage is computed on while the others are filled. A stage is filled again one barrier after
  * everyone has read it. Sides with something to be done to them are loaded into registers before
- * the computation, and stored behind it: everyone else meets them a barrier later at the earliest.
- */
+ * the computation, and stored behind it: everyone else meets them a barrier later at the
+ * earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
     dync__tile *t = &g->t;

@@ -9,8 +9,8 @@
  * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
  * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
  * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
- * it again: dync__gm_pre_worth says when that is less than a launch and two trips through memory.
- */
+ * it again: dync__gm_pre_worth says when that is less than a launch and two trips through
+ * memory. */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -117,8 +117,8 @@ DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s)
     return !e->failed;
 }
 
-/* Registers that the loads of n elements take; operations of an element; bytes that it is made of.
- */
+/* Registers that the loads of n elements take; operations of an element; bytes that it is made
+ * of. */
 static int dync__gmp_words(const dync__gm_pre *pre, int n)
 {
     const dync__kernel *k = pre->k;
@@ -371,9 +371,8 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            if (g->kind < 0 &&
-                g->dtype !=
-                    g->compute) /* halves on CUDA cores: as they would have been in memory */
+            /* halves on CUDA cores: as they would have been in memory */
+            if (g->kind < 0 && g->dtype != g->compute)
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
             int bytes = dync__dtype_info(dtype)->bytes,
                 n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);

@@ -25,9 +25,10 @@ static int dync__gms_row(const dync__gm *g, int s)
 }
 
 /* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each
- * side, its place in a stage (%to), its address, to which %A and %B go on. wide     chunk i %
- * chunks of rows i / chunks, ... single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads
- * / 8, ...; else line i % lines of depths i / lines, ... */
+ * side, its place in a stage (%to), its address, to which %A and %B go on.
+ *   wide     chunk i % chunks of rows i / chunks, ...
+ *   single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines
+ *            of depths i / lines, ... */
 static void dync__gms_begin(dync__gm *g, int s)
 {
     dync__tile *t = &g->t;
@@ -57,7 +58,8 @@ static void dync__gms_begin(dync__gm *g, int s)
                    base);
     if (side->pre) dync__gm_pre_index(g, s, s ? "%pat1" : "%pat0", base);
     if (side->pre || !is_wide || (s ? g->n : g->m) % lines == 0) return;
-    char size[16]; /* bytes of the chunk that are of lines there are */
+    /* bytes of the chunk that are of lines there are */
+    char size[16];
     dync__format(size, sizeof size, "%%size%s", id);
     dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
     dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);

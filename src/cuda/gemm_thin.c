@@ -3,10 +3,11 @@
  * gemm_end.c, before gemm.c.
  *
  *   along    its depth is dense (weights of linear layers): a warp has COLUMNS columns, its lanes
- * share the depth and add up by shuffles across   its columns are: a lane has the columns of 16
- * bytes, the warps of a block share the depth and add up in shared memory, in order The depth is
- * cut over blocks as well until the device is full. Half floats are widened in registers, sums are
- * f32 (f64). */
+ *            share the depth and add up by shuffles
+ *   across   its columns are: a lane has the columns of 16 bytes, the warps of a block share the
+ *            depth and add up in shared memory, in order
+ * The depth is cut over blocks as well until the device is full. Half floats are widened in
+ * registers, sums are f32 (f64). */
 #include "../dync.in.h"
 #include "gemm.h"
 

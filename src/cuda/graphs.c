@@ -21,9 +21,11 @@ typedef struct dync__cuda_graph {
     cudaGraphExec_t exec;
     dync__cuda_recording kept; /* memory and random state of the recording */
     uint64_t rng_count;
-    bool *stays; /* written by the graph: never copied, recorded again at another address */
+    /* written by the graph: never copied, recorded again at another address */
+    bool *stays;
     int n_stays;
-    bool plain; /* never recorded: something is in main memory, or recording failed */
+    /* never recorded: something is in main memory, or recording failed */
+    bool plain;
 } dync__cuda_graph;
 
 static void dync__cuda_graph_drop(dync__cuda_graph *g)

@@ -13,8 +13,10 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
-    int capability;   /* of the devices that it is an image for; 0: a text, for all */
-    unsigned devices; /* where its kernels may have the shared memory that they ask for: bits */
+    /* of the devices that it is an image for; 0: a text, for all */
+    int capability;
+    /* where its kernels may have the shared memory that they ask for: bits */
+    unsigned devices;
 } dync__cuda_module;
 static struct {
     dync__mutex lock;

@@ -13,8 +13,9 @@ typedef struct dync__cl { /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
     const dync__kcall *call;
-    dync__kernel none; /* takes the builder's calls where there was no memory for one */
-    int n;             /* loops so far */
+    /* takes the builder's calls where there was no memory for one */
+    dync__kernel none;
+    int n; /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
 

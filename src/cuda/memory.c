@@ -200,8 +200,8 @@ DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_de
         return dync__cuda_check(
             cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)),
             "cudaMemcpyAsync");
-    /* Between devices: the source's work comes first, and it may not go on before the copy is done.
-     */
+    /* Between devices: the source's work comes first, and it may not go on before the copy is
+     * done. */
     DYNC__TRY(dync__cuda_enter(from_device));
     DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)),
                                "cudaStreamSynchronize"));

@@ -1,13 +1,16 @@
 /* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
  *
  *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its
- * value), then scratch, then the state, seed and offset of random numbers where they are drawn flat
- * every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over
- * goes to a scalar tail rows         T threads a row, neighbours in memory side by side; columns:
- * 32 rows side by side, T warps along the row Sums are taken lane by lane, then over the lanes, the
- * warp and the block in a fixed order: the same bits every time. Invariant: every register is
- * declared once, at the top of its function, before the statements. Sources: NVIDIA, PTX ISA 8.0;
- * techniques.md 2f of the design (bandwidth kernels). */
+ *                value), then scratch, then the state, seed and offset of random numbers where they
+ *                are drawn
+ *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop);
+ *                what is left over goes to a scalar tail
+ *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side,
+ *                T warps along the row
+ * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the
+ * same bits every time. Invariant: every register is declared once, at the top of its function,
+ * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
+ * kernels). */
 #include "../dync.in.h"
 #include "ptx.h"
 
@@ -190,8 +193,8 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix.
- */
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop,
+ * suffix. */
 static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
                                   const char *prefix, const char *suffix)
 {

@@ -27,12 +27,14 @@ typedef struct dync__ptx_shape {
     int mode, vec, groups; /* groups: of lanes per thread and turn */
     int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
-    int64_t turns; /* of the loop over the row; 1: straight code, values stay in registers */
+    /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t turns;
     int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
-    bool wide;        /* indices need 64 bits */
-    bool guarded;     /* a turn may reach past the row's end */
-    int side, across; /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool wide;    /* indices need 64 bits */
+    bool guarded; /* a turn may reach past the row's end */
+    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    int side, across;
     int64_t blocks;
 } dync__ptx_shape;
 
@@ -40,8 +42,8 @@ typedef struct dync__ptx_launch {
     char entry[96];
     int64_t grid[3];
     int block, shared_bytes;
-    int64_t
-        steps; /* launched so often, the number of the launch being one more parameter; 0: once */
+    /* launched so often, the number of the launch being one more parameter; 0: once */
+    int64_t steps;
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
 typedef struct dync__ptx_check {
@@ -81,16 +83,20 @@ typedef struct dync__ptx {
     const dync__kernel *k;
     const bool *host;
     dync__ptx_shape shape;
-    int vec, groups; /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage; /* phase being emitted; stage: 1 a phase of a split kernel, 2 its
-                                   row code, 0 not split */
-    char copy;                  /* suffix that tells the tail's registers from the others; 0 none */
-    const char *index;          /* "u32" or "u64": type of linear indices */
-    uint8_t *needed, *uniform;  /* by instruction; uniform 1: within a group, 2: within the row */
-    int32_t *where; /* block in which the instruction's registers were last written; -1 nowhere */
-    int32_t
-        *paired; /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
-    int block;   /* number of the block being emitted */
+    /* of what is being emitted: the tail of a flat kernel has one lane */
+    int vec, groups;
+    /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
+    int n_phases, phase, stage;
+    /* suffix that tells the tail's registers from the others; 0 none */
+    char copy;
+    const char *index; /* "u32" or "u64": type of linear indices */
+    /* by instruction; uniform 1: within a group, 2: within the row */
+    uint8_t *needed, *uniform;
+    /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t *where;
+    /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    int32_t *paired;
+    int block; /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
     DYNC__VEC(dync__ptx_address) address;
@@ -100,11 +106,14 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
-    int raw; /* of a piece in two steps: 1 loads leave what they read in registers named after them,
-                2 that is made values */
-    int taken;     /* number of the store that is not done, + 1: its value is asked for; 0 none */
-    int most;      /* neighbours of a group, at most; 0: as may be */
-    bool in_place; /* a buffer is read and written: threads past the last row may not even read */
+    /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that
+     * is made values */
+    int raw;
+    /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int taken;
+    int most; /* neighbours of a group, at most; 0: as may be */
+    /* a buffer is read and written: threads past the last row may not even read */
+    bool in_place;
     char name[16][40]; /* operands under way */
     int next_name;
 } dync__ptx;

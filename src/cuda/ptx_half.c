@@ -93,8 +93,8 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
     dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
 }
 
-/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none.
- */
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
+ * none. */
 static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;

@@ -9,12 +9,14 @@
  * stay in their storage dtype, so nothing is rounded twice.
  *
  *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
- * one access of global memory. 8 lanes side by side along `across` and 4 along the last loop, which
- * a warp moves at once, then meet in no bank; nor do 8 lanes that compute words      narrow
- * elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes rows of the last
- * loop and turns the words (R x R elements) in registers The plain form is the flat kernel without
- * all this: kernels of another shape, and where the loops are short. Sources: Ruetsch and
- * Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR swizzles as in CUTLASS. */
+ *              one access of global memory. 8 lanes side by side along `across` and 4 along the
+ *              last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that
+ *              compute
+ *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes
+ *              rows of the last loop and turns the words (R x R elements) in registers
+ * The plain form is the flat kernel without all this: kernels of another shape, and where the loops
+ * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
+ * swizzles as in CUTLASS. */
 #include "../dync.in.h"
 #include "ptx.h"
 

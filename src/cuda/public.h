@@ -11,9 +11,9 @@
  * Nothing has to be called: dync_to_device(x, DYNC_CUDA), .device = DYNC_CUDA in a factory and
  * every operator work from then on, eager and compiled, with the same random numbers as on the CPU.
  * DYNC_CUDA_AT(1) is the second device. dync.h makes the kernels' text (PTX), the driver the
- * machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from
- * CUDA 12.8 on. Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the
- * runtime's own words, and CPU work goes on.
+ * machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from CUDA
+ * 12.8 on. Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the runtime's
+ * own words, and CPU work goes on.
  *
  * Work is put on the thread's current stream of a device, the default one unless
  * dync_cuda_stream_use chose another, and runs behind the caller's back; reading a value
@@ -36,8 +36,9 @@ DYNC_API const char *dync_cuda_reason(void);
 DYNC_API dync_status dync_cuda_synchronize(int device);
 
 /* Memory. Blocks that tensors give back are kept and used again by the same stream.
- *   allocated  bytes in tensors   reserved  bytes taken from the driver   blocks_made, blocks_freed
- * calls of cudaMalloc and cudaFree reused     allocations that a kept block served */
+ *   allocated  bytes in tensors reserved bytes taken from the driver blocks_made, blocks_freed 
+ *              calls of cudaMalloc and cudaFree
+ *   reused     allocations that a kept block served */
 typedef struct dync_cuda_memory {
     int64_t allocated, allocated_peak, reserved, reserved_peak, blocks_made, blocks_freed, reused;
 } dync_cuda_memory;
@@ -73,8 +74,8 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
  * for later processes with the same GPU and driver; NULL: no longer. Off unless asked for, here or
  * by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written
  * anew; where the folder cannot be written nothing is kept. The driver has a cache of its own
- * (CUDA_CACHE_PATH), which this one does not need. errors  DYNC_ERR_IO: the folder cannot be made
- * thread  any */
+ * (CUDA_CACHE_PATH), which this one does not need.
+ *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
 /* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's
  * forward) may round their operands to 10 bits behind the point and run on tensor cores, several

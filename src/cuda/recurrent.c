@@ -3,13 +3,14 @@
  * kept for backward.
  *
  *   block   where the weights are small a block has some rows of the batch and goes through all
- * steps by itself: states in shared memory, weights there too if they fit, else read from the cache
+ *           steps by itself: states in shared memory, weights there too if they fit, else read from
+ *           the cache
  *   step    else a launch a step: a block has some units of some rows; states go by way of memory,
- * by the parity of the step A thread has one unit of `rb` rows: its products with the state, its
- * gates, its state; what all threads need of a step (forward the states, backward the gates'
- * gradients) meets in shared memory. Weights are first brought into the order [k][unit][gate], a
- * 16-byte load per k. Backward a step begins with the product of the step before it in time; one
- * more product ends the layer. */
+ *           by the parity of the step
+ * A thread has one unit of `rb` rows: its products with the state, its gates, its state; what all
+ * threads need of a step (forward the states, backward the gates' gradients) meets in shared
+ * memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k. Backward
+ * a step begins with the product of the step before it in time; one more product ends the layer. */
 #include "../dync.in.h"
 #include "tile.h"
 
@@ -17,16 +18,17 @@ typedef struct dync__ru {
     dync__tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
-    int gates, pack, type,
-        bytes; /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    int gates, pack, type, bytes;
     const char *ty;
     int64_t L, N, H;
     bool reverse, grad, step;
-    int units, groups, rb, row; /* of a block: units side by side, groups of rb rows; row: elements
-                                   of one in what is shared */
-    bool near;                  /* weights in shared memory */
-    int state, weights, n;      /* offsets in shared memory; values so far */
-    int temp[4]; /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
+    int units, groups, rb, row;
+    bool near;             /* weights in shared memory */
+    int state, weights, n; /* offsets in shared memory; values so far */
+    /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    int temp[4];
 } dync__ru;
 
 /* ---- values: registers %v<n> ----------------------------------------------------------------- */
@@ -148,8 +150,8 @@ static const char *dync__ru_address(dync__ru *u, int role, const char *base, int
     if (g) dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(g * u->H * column));
     return at;
 }
-static char *dync__ru_base(int role,
-                           char *name) /* of the step; of an operand without steps: its own */
+/* of the step; of an operand without steps: its own */
+static char *dync__ru_base(int role, char *name)
 {
     dync__format(name, 16, "%%at%d", role);
     return name;

@@ -1,6 +1,6 @@
 /* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these
- * declarations of the same functions. Before everything else of cuda/. Source: CUDA Runtime
- * API 12.8, 13.0. */
+ * declarations of the same functions. Before everything else of cuda/. Source: CUDA Runtime API
+ * 12.8, 13.0. */
 #ifndef DYNC__CUDA_RT_H
 #define DYNC__CUDA_RT_H
 #include "../codegen/codegen.h"

@@ -1,14 +1,17 @@
 /* cuda/scatter.c: writes and additions to places given by an index. After sort.c, before calls.c.
  *
  *   writes     the last one in the order of the index wins: one launch leaves at every place the
- * greatest number of those that write there (an atomic maximum), the next writes what has this
- * number integers   atomic additions: their sum is the same in any order floats     the index is
- * sorted, so that additions to one place are a run. A thread adds up a chunk of the sorted items:
- * runs that begin in it go to their place, what goes on from the chunk before is left in the
- * scratch, and a second launch adds that. The order of additions follows from the index and the
- * sizes alone few        a thread owns the elements of a line whose place is p modulo P, and walks
- * the line's whole index: one launch Half floats add up in f32, narrow integers in i32. Numbers
- * that are no place are skipped. Texts are made for one set of sizes. */
+ *              greatest number of those that write there (an atomic maximum), the next writes what
+ *              has this number
+ *   integers   atomic additions: their sum is the same in any order
+ *   floats     the index is sorted, so that additions to one place are a run. A thread adds up a
+ *              chunk of the sorted items: runs that begin in it go to their place, what goes on
+ *              from the chunk before is left in the scratch, and a second launch adds that. The
+ *              order of additions follows from the index and the sizes alone
+ *   few        a thread owns the elements of a line whose place is p modulo P, and walks the line's
+ *              whole index: one launch
+ * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts
+ * are made for one set of sizes. */
 #include "../dync.in.h"
 #include "tile.h"
 

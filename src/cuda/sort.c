@@ -16,8 +16,8 @@ typedef struct dync__sk {
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
-    int64_t lines, length, tile,
-        tiles; /* tile: items sorted at a time, a power of two; tiles of a line */
+    /* tile: items sorted at a time, a power of two; tiles of a line */
+    int64_t lines, length, tile, tiles;
 } dync__sk;
 
 static long long dync__sk_step(const dync__sk *s, const dync__operand *o)
@@ -128,8 +128,8 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
 
-/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch.
- */
+/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the
+ * scratch. */
 static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
 {
     dync__ptx *x = &s->t.p;

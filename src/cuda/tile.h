@@ -2,34 +2,40 @@
  * cp.async, swizzled rows, ldmatrix, mma.sync. After ptx.h and cuda.h; tile.c has the bodies.
  * gemm*.c, conv, attention and wgmma are built on it.
  *
- *   text        dync__tile t; dync__tile_begin(&t, 3)                opens an entry with buffers
- * 0..2: their addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
- * statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads)    closes it;
- * dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t, code, buf) adds
- * the text to the code as its next part (frees it where it fails) registers   every entry has
- * %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem; %scratch after
- * dync__tile_scratch memory      dync__tile_shared gives offsets into dynamic shared memory, which
- * begins at %smem, on a boundary of 1024 rows        tiles in shared memory are rows of 128 bytes,
- * eight chunks of 16: chunk c of row r lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows
- * that one phase of ldmatrix reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
+ *   text        dync__tile t; dync__tile_begin(&t, 3) opens an entry with buffers 0..2: their
+ *               addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
+ *               statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads) closes
+ *               it; dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t,
+ *               code, buf) adds the text to the code as its next part (frees it where it fails)
+ *   registers   every entry has %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem;
+ *               %scratch after dync__tile_scratch
+ *   memory      dync__tile_shared gives offsets into dynamic shared memory, which begins at %smem,
+ *               on a boundary of 1024
+ *   rows        tiles in shared memory are rows of 128 bytes, eight chunks of 16: chunk c of row r
+ *               lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows that one phase of ldmatrix
+ *               reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
  *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators,
- * column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column lane % 4 * 2
- * + i % 2 (dync__tile_acc_row, _col) Names given to functions begin with '%'; addresses in shared
- * memory are b32 registers, in global memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24
- * (cp.async), 9.7.13.4 (mma, ldmatrix); design techniques.md 2f. */
+ *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
+ *               lane % 4 * 2 + i % 2 (dync__tile_acc_row, _col)
+ * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
+ * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
+ * techniques.md 2f. */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 #include "cuda.h"
 
 typedef struct dync__tile {
-    dync__ptx p;           /* statements and registers of the entry being written */
-    dync__ptx_text out;    /* what is done; scratch_bytes and checks are the maker's to set */
+    dync__ptx p; /* statements and registers of the entry being written */
+    /* what is done; scratch_bytes and checks are the maker's to set */
+    dync__ptx_text out;
     int n_buffers, shared; /* bytes of dynamic shared memory so far */
-    int64_t steps; /* launches of the next entry, whose numbers are in the parameter behind the
-                      scratch; 0: one, without */
-    const char
-        *directives; /* lines of an entry before its body, such as those of a cluster; NULL: none */
-    const char *target; /* "sm_80" unless changed before the first dync__tile_entry */
+    /* launches of the next entry, whose numbers are in the parameter behind the scratch; 0: one,
+     * without */
+    int64_t steps;
+    /* lines of an entry before its body, such as those of a cluster; NULL: none */
+    const char *directives;
+    /* "sm_80" unless changed before the first dync__tile_entry */
+    const char *target;
 } dync__tile;
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -49,7 +55,8 @@ DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix
 DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
 DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op,
                              const char *fmt, ...) DYNC__PRINTF(5, 6);
-/* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
+/* a new register of the type: "op.type name, operands"; op
+                                          * has its dots ("mul.lo") */
 DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a comment in the text */
 DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
@@ -94,8 +101,9 @@ typedef struct dync__tile_rows {
     const char *name;
     int rows, threads;
     int64_t row_bytes;
-    const char *rows_now; /* b32, signed: rows that exist, asked at every copy (they are a window's
-                             depth); NULL: rows_left of _begin holds */
+    /* b32, signed: rows that exist, asked at every copy (they are a window's depth); NULL:
+     * rows_left of _begin holds */
+    const char *rows_now;
     bool ragged;
 } dync__tile_rows;
 /* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a
@@ -119,10 +127,11 @@ typedef struct dync__tile_kind {
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
 /* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs
  * of chunks 0 .. n - 1 (32 bytes each), of the lane's row behind row0 (b32, a multiple of 8, or
- * NULL for 0). More rows down: + 128 bytes each, for multiples of 8. order 0   matrices in the
- * order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk + 1): a with k along the
- * row; b with .trans order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1):
- * b with k along the row, two n8 tiles; a with .trans */
+ * NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
+ *   order 0   matrices in the order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk
+ *             + 1): a with k along the row; b with .trans
+ *   order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1): b with k along
+ *             the row, two n8 tiles; a with .trans */
 DYNC__FN void dync__tile_matrix(dync__tile *, const char *name, int n, int order, const char *row0);
 /* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address
  * + at]. */

@@ -10,13 +10,15 @@
  * and sends it to both.
  *
  *   shared memory   stages: a (128 lines) then b (bn lines), in rows of 128 bytes with 128-byte
- * swizzle. A side with k along the row is one box; one with lines along the row (16-bit types: the
- * descriptor's transposed form) is a box for each 64 lines results         alone in a row-major
- * matrix: cast, to shared memory in swizzled rows of 128 bytes, stored by TMA, two boxes of 64 rows
- * under way for each warpgroup. Else 32 columns at a time through shared memory into the loop
- * kernel `end`, row by row tails           TMA reads zeros outside of a matrix and does not write
- * there; `end` is guarded Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24
- * (cp.async.bulk.tensor), 9.7.14 (wgmma); design techniques.md 2f (the ladder). */
+ *                   swizzle. A side with k along the row is one box; one with lines along the row
+ *                   (16-bit types: the descriptor's transposed form) is a box for each 64 lines
+ *   results         alone in a row-major matrix: cast, to shared memory in swizzled rows of 128
+ *                   bytes, stored by TMA, two boxes of 64 rows under way for each warpgroup. Else
+ *                   32 columns at a time through shared memory into the loop kernel `end`, row by
+ *                   row
+ *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
+ * design techniques.md 2f (the ladder). */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -32,12 +34,13 @@ typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
     int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
-    bool by_k[2], by_box, cut_k; /* by_box: results are stored by TMA; cut_k: a block of the cluster
-                                    loads half of b's k's, not of its lines */
+    /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
+     * of its lines */
+    bool by_k[2], by_box, cut_k;
     int out_bytes, stage_bytes, bars, end_at, labels;
     int64_t down, across; /* tiles of the whole cluster, in rows and columns */
-    int batch_at[3][3],
-        n_batch[3]; /* the batch dims of a map's dims from the third on: of a, b and the result */
+    /* the batch dims of a map's dims from the third on: of a, b and the result */
+    int batch_at[3][3], n_batch[3];
 } dync__wg;
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */

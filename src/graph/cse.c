@@ -88,8 +88,8 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
         dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
-    for (int i = 0; i < g->node.n;
-         i++) /* what an item is returned of: two normalisations are two arrays */
+    /* what an item is returned of: two normalisations are two arrays */
+    for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;

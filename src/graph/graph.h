@@ -16,37 +16,40 @@ typedef enum {
 struct dync__node {
     dync__object object; /* its handle */
     dync__node_kind kind;
-    int op; /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs;
-               -1 none */
-    const char *name;   /* unique in the graph: relu, relu_1, x_19 */
-    const char *target; /* "relu"; attribute path for get_attr ("0.weight"); source name for
-                           placeholders ("L_x_") */
+    /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs; -1
+     * none */
+    int op;
+    const char *name; /* unique in the graph: relu, relu_1, x_19 */
+    /* "relu"; attribute path for get_attr ("0.weight"); source name for placeholders ("L_x_") */
+    const char *target;
     dync__arg *args;
     int nargs;                      /* tensors are A_NODE; output: one arg, nested A_LIST */
     int nout;                       /* outputs of a call; 1 for placeholders */
     dync__info info[DYNC__MAX_OUT]; /* of each output */
     bool requires_grad[DYNC__MAX_OUT];
-    bool has_info;       /* false for scalars and lists */
-    dync__tensor *value; /* get_attr: the parameter or constant; the graph holds a reference */
-    const char *source;  /* placeholder: "L['x']"; call: the module whose forward made it,
-                            "L['self'].fc1", or NULL */
-    dync__arg scalar;    /* placeholder of a number (symbolic or cell) */
-    const char *sym;     /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
-    dync_loc at;         /* user line */
-    const char *stack;   /* "file:line in fn" lines, outermost first; may be NULL */
-    const char *user_op; /* AOT: the operator of the user's graph that it is a part of; a row's
-                            name, or NULL */
-    int64_t seq_nr;      /* autograd sequence number, -1 none */
-    int index;           /* position; kept current by the graph functions */
-    int n_users;         /* uses, output included; dync__graph_renumber sets it */
-    void *mark;          /* scratch of passes */
-    int env;             /* capture: place in the environment, -1 none */
+    bool has_info; /* false for scalars and lists */
+    /* get_attr: the parameter or constant; the graph holds a reference */
+    dync__tensor *value;
+    /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
+    const char *source;
+    dync__arg scalar; /* placeholder of a number (symbolic or cell) */
+    /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
+    const char *sym;
+    dync_loc at;       /* user line */
+    const char *stack; /* "file:line in fn" lines, outermost first; may be NULL */
+    /* AOT: the operator of the user's graph that it is a part of; a row's name, or NULL */
+    const char *user_op;
+    int64_t seq_nr;            /* autograd sequence number, -1 none */
+    int index;                 /* position; kept current by the graph functions */
+    int n_users;               /* uses, output included; dync__graph_renumber sets it */
+    void *mark;                /* scratch of passes */
+    int env;                   /* capture: place in the environment, -1 none */
     const dync_callee *callee; /* a user's function that is one node (op -1) */
     struct dync__graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
-/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0".
- */
+/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text,
+ * "s0". */
 typedef struct dync__symbol {
     int64_t token;
     const char *text;
@@ -63,15 +66,15 @@ struct dync__graph {
     dync__map names;                /* taken names, and the last number of each base name */
     DYNC__VEC(dync__tensor *) attr; /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol; /* symbolic sizes; empty where all are plain numbers */
-    struct dync__symtab
-        *syms; /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    struct dync__symtab *syms;
     /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it
      * there and give none */
     DYNC__VEC(int32_t) over;
-    bool failed;   /* sticky: no memory */
-    bool unbroken; /* torch.fx text without blank lines where the user's line changes: make_fx keeps
-                      no lines */
-    void *user;    /* capture: owner */
+    bool failed; /* sticky: no memory */
+    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
+    bool unbroken;
+    void *user; /* capture: owner */
 };
 DYNC__FN dync__graph *dync__graph_new(const char *name); /* one reference */
 /* gives it back; NULL passes */
@@ -137,10 +140,9 @@ DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
 /* an attribute whose elements stand in the C form */
 DYNC__FN bool dync__graph_prints_inline(const dync__node *);
-DYNC__FN void dync__graph_print_fx(
-    dync__str *,
-    const dync__graph *); /* torch.fx print_readable: what dync_graph_readable gives. A blank line
-                           * stands where the user's line (stack, or else at) changes */
+/* torch.fx print_readable: what dync_graph_readable gives. A blank line stands where the user's
+ * line (stack, or else at) changes */
+DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);
 /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);
 /* the C form back; NULL + DYNC_ERR_FORMAT */
@@ -164,8 +166,8 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *);
 DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__arg *), void *user);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and
  * tracers see it), releasing values after their last use. args: values of the placeholders in
- * order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references.
- */
+ * order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry
+ * references. */
 DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs,
                                       dync__arena *, dync__arg *out);
 /* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */

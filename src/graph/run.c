@@ -84,9 +84,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     case DYNC__A_STR: return dync_v_str(a->as.s);
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(a->n);
-        for (int i = 0; i < a->n;
-             i++) /* without memory for the list the tensors go to the scope all the same */
-            dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
+        /* without memory for the list the tensors go to the scope all the same */
+        for (int i = 0; i < a->n; i++) dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
         return list;
     }
     default: return DYNC_NONE;

@@ -219,8 +219,8 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
     for (int i = 0; i < w->g->node.n; i++) {
         dync__node *n = w->g->node.at[i];
         bool leaves = w->leaves[i];
-        for (int k = i + 1; n->nout > 1 && k < w->g->node.n;
-             k++) /* outputs of several leave through their getitem nodes */
+        /* outputs of several leave through their getitem nodes */
+        for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)
             if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM &&
                 w->g->node.at[k]->args[0].as.node == n)
                 leaves = true;

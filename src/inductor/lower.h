@@ -16,16 +16,18 @@ typedef struct dync__lowerer {
     dync__arena arena; /* scratch: operands, kernels before fusion */
     dync__pb pb;
     dync__operand **value; /* operands of each node's outputs, by node index */
-    dync__tensor **fake;   /* first output of each node as a fake, for infer and expr */
-    int64_t
-        *bias; /* where the slot of a node's base begins: inputs are bound at their first element */
-    int *base; /* node whose slot a node lies on (itself where it is no view) */
+    /* first output of each node as a fake, for infer and expr */
+    dync__tensor **fake;
+    /* where the slot of a node's base begins: inputs are bound at their first element */
+    int64_t *bias;
+    /* node whose slot a node lies on (itself where it is no view) */
+    int *base;
     dync__parts **parts; /* of each node; NULL: it is computed whole */
-    int *joined;  /* concatenation: the node that reads what it puts together, in its place; -1: it
-                     is made */
+    /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
+    int *joined;
     bool *leaves; /* base nodes whose slot must be an output of the plan */
-    int *over_after; /* node after which output i is written over the input it is the new value of;
-                        -1: it is not */
+    /* node after which output i is written over the input it is the new value of; -1: it is not */
+    int *over_after;
     int *over_first, *over_next; /* those of a node: output + 1, 0 ends */
 } dync__lowerer;
 

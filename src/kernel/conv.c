@@ -1,11 +1,13 @@
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]        attr: stride2 pad2
- * dilation2 groups Per image and group the windows are unrolled into columns [C/g KH KW, OH OW]
- * (im2col; Chellapilla et al. 2006), some output rows at a time so that they stay in L2, and y = w
- * columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy
- * columns^T 1x1 windows without stride or padding need no columns. One channel per group that makes
- * few (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
+ *   x [N, C, H, W]  w [O, C/g, KH, KW] bias [O] y [N, O, OH, OW] attr: stride2 pad2 dilation2
+ *                   groups
+ * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla
+ * et al. 2006), some output rows at a time so that they stay in L2, and
+ *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im) gw += gy
+ *                       columns^T
+ * 1x1 windows without stride or padding need no columns. One channel per group that makes few
+ * (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
  * shared among threads; gw is summed by one thread in order of images, so the thread count does not
  * change the result. */
 #include "../dync.in.h"
@@ -18,15 +20,16 @@ enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
 #endif
 /* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie:
- * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at once.
- */
+ * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at
+ * once. */
 enum {
     DYNC__CONV_PLANE = 64,
     DYNC__CONV_PLANES = 3 << 19,
     DYNC__CONV_WEIGHTS = 1 << 16,
     DYNC__CONV_HOT = 256 * 1024
 };
-#define DYNC__CONV_PARALLEL 300000 /* multiplications from which threads are worth waking */
+/* multiplications from which threads are worth waking */
+#define DYNC__CONV_PARALLEL 300000
 
 typedef struct dync__conv {
     /* gc, go: channels of a group */
@@ -143,8 +146,8 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                              \
                 }                                                                                  \
     }                                                                                              \
-    /* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1),     \
-     * into the one of the three that `what` names. */                                             \
+    /* One channel per group: a row by its window, outside of [skip, skip_to) (where */            \
+    /* sx is 1), into the one of the three that `what` names. */                                   \
     static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w,       \
                                       const T *gy, T *out, int64_t skip, int64_t skip_to)          \
     {                                                                                              \

@@ -33,12 +33,13 @@ typedef struct dync__cj_run_of {
     dync__ccode code[2];
 } dync__cj_run_of;
 typedef struct dync__cj_phase {
-    int64_t jh, jw, oy, ox,
-        weights; /* places; the first one in out; where its packed weights begin */
+    /* places; the first one in out; where its packed weights begin */
+    int64_t jh, jw, oy, ox, weights;
     int n_taps;
     dync__cj_tap *tap;
-    dync__ctap *at[2]; /* as the code wants it: byte offsets; of its two counts of blocks */
-    bool by_rows;      /* tiles hold whole rows and follow each other downwards */
+    /* as the code wants it: byte offsets; of its two counts of blocks */
+    dync__ctap *at[2];
+    bool by_rows; /* tiles hold whole rows and follow each other downwards */
     dync__cj_run_of run[2];
 } dync__cj_phase;
 /* Weights as the tiles want them, and what they were made from. */
@@ -58,19 +59,22 @@ struct dync__cj {
     dync__cj_shape s;
     dync__cj_form form;
     dync__cj_after after;
-    bool bare; /* the input is in blocks and has no rim: it is taken as it is */
+    /* the input is in blocks and has no rim: it is taken as it is */
+    bool bare;
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
     int64_t groups, ic, oc, icb, ocb, K;      /* of a group: channels, blocks */
     int64_t h, w, oh, ow, isy, isx, osy, osx; /* of what goes in and comes out */
-    int64_t lo_y, lo_x, hi_y, wide; /* rim above and left; the farthest tap below; width with rim */
-    int64_t rows, chunks, rows_in;  /* output rows of a job, input rows it needs */
+    /* rim above and left; the farthest tap below; width with rim */
+    int64_t lo_y, lo_x, hi_y, wide;
+    int64_t rows, chunks, rows_in; /* output rows of a job, input rows it needs */
     /* bytes; floats of packed weights */
     int64_t in_pixel, in_row, in_block, out_row, out_block, pack;
     dync__cj_phase *phase;
-    dync__ccode move[2][3]; /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
-    int64_t outer,
-        all; /* WEIGHT: times the lists are gone through for a block of channels; their places */
+    /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
+    dync__ccode move[2][3];
+    /* WEIGHT: times the lists are gone through for a block of channels; their places */
+    int64_t outer, all;
     struct {
         dync__ccode code[2];
         int first, P;
@@ -79,8 +83,8 @@ struct dync__cj {
     struct {
         int m, n;
         int64_t across, tiles; /* of a line; of a job */
-        int64_t in, out,
-            weights; /* from one transformed element to the next: bytes, bytes, floats */
+        /* from one transformed element to the next: bytes, bytes, floats */
+        int64_t in, out, weights;
         /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
         dync__ccode in_code, weight_code, out_code[4];
         dync__cj_run_of run[2];
@@ -651,7 +655,8 @@ typedef struct dync__cj_work {
     const dync__cj *v;
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
-    int64_t *index, split; /* jobs an image's rows are cut into by output channels */
+    /* jobs an image's rows are cut into by output channels */
+    int64_t *index, split;
     const dync__cj_data *data;
     int32_t failed;
 } dync__cj_work;

@@ -41,8 +41,8 @@ typedef struct dync__cj_data {
     float *out;
     const dync__tensor *owner;
     int64_t *index;
-    dync__done_fn done; /* told of rows of places of the result, in order of memory, as they are
-                           final; or NULL */
+    /* told of rows of places of the result, in order of memory, as they are final; or NULL */
+    dync__done_fn done;
     void *user;
 } dync__cj_data;
 /* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result,

@@ -5,10 +5,10 @@
  *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
  *   direct  A and B where they lie, all of k at once
  *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's
- * rows, KC of k at a time The path is chosen from the whole product; threads then take ranges of
- * rows or columns. An element's sum runs over k in one order, so tiles, threads and packed operands
- * do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14
- * + 8. */
+ *           rows, KC of k at a time
+ * The path is chosen from the whole product; threads then take ranges of rows or columns. An
+ * element's sum runs over k in one order, so tiles, threads and packed operands do not change a bit
+ * of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14 + 8. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
@@ -95,8 +95,8 @@ struct dync__gemm_fixed {
     uint32_t epoch;
     int n; /* more than there is room for: none */
     int type;
-    int64_t packs, lines,
-        line; /* b lies along k, so many steps of so many lines: into dense rows first */
+    /* b lies along k, so many steps of so many lines: into dense rows first */
+    int64_t packs, lines, line;
     /* a, b, c, d as distances from dync__gemm_origin */
     struct {
         dync__gt_fn fn;

@@ -9,8 +9,8 @@
  * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
  * of every row (once) or of none. */
 typedef struct dync__gemm {
-    int type; /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns
-                 are dense */
+    /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
+    int type;
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
     char *c;

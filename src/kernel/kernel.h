@@ -20,23 +20,26 @@ typedef struct dync__kcall {
     int64_t attr[24];
     double fattr[4];
     size_t scratch_bytes; /* asked for by row->prepare */
-    size_t run_bytes;     /* what a run takes from dync__alloc_data, all threads together; set by
-                             row->prepare */
+    /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
+    size_t run_bytes;
     const char *origin;
-    const char *user_op; /* of the user's graph that it is a part of, and its line: for messages;
-                            NULL: eager knows both */
+    /* of the user's graph that it is a part of, and its line: for messages; NULL: eager knows
+     * both */
+    const char *user_op;
     dync_loc at;
-    dync__code
-        *piece[DYNC__KCALL_PIECES]; /* loops that row->prepare had compiled; freed with the plan */
+    /* loops that row->prepare had compiled; freed with the plan */
+    dync__code *piece[DYNC__KCALL_PIECES];
     int16_t input[DYNC__KCALL_OPERANDS]; /* of the plan, that an operand is; + 1, 0: none */
-    const dync__code *epilogue; /* loops over the result, run as rows of it are done; their buffers
-                                   stand behind the operands in data */
-    int64_t epilogue_rows;      /* rows of the result, outermost in the loops */
-    uint16_t blocked; /* operand k lies in blocks of channels (conv_jit.h) where bit k is set:
-                         conv2d and pooling */
-    const struct dync__cj_after
-        *after;  /* conv2d: what is done to the result; its operands stand before the last one */
-    void *state; /* what prepare made for the runs; the plan gives it to drop */
+    /* loops over the result, run as rows of it are done; their buffers stand behind the operands in
+     * data */
+    const dync__code *epilogue;
+    int64_t epilogue_rows; /* rows of the result, outermost in the loops */
+    /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
+    uint16_t blocked;
+    /* conv2d: what is done to the result; its operands stand before the last one */
+    const struct dync__cj_after *after;
+    /* what prepare made for the runs; the plan gives it to drop */
+    void *state;
     void (*drop)(void *state);
 } dync__kcall;
 /* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that
@@ -50,7 +53,7 @@ typedef struct dync__kcall_row {
     bool any_device; /* run takes memory of any device */
 } dync__kcall_row;
 /*   name                     operands and attributes (every layout may be strided; dtypes f32 f64
- * and by way of f32 f16 bf16; integers where said) */
+ *                            and by way of f32 f16 bf16; integers where said) */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
     X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers */ \

@@ -1,12 +1,13 @@
 /* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before:
  * runtime/run.c; under it: gemm.c.
  *
- *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
- * first f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at
- * a time (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it
- * lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they
- * only change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants,
- * and 128 times b's sums along k are taken off again. Other integers, and these where there is no
+ *   a [B.., M, K]  b [B.., K, N] c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
+ *                  first
+ * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time
+ * (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it lies;
+ * where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only
+ * change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants, and
+ * 128 times b's sums along k are taken off again. Other integers, and these where there is no
  * machine code, are multiplied plainly and wrap. Many small products are shared among threads by
  * index. */
 #include "../dync.in.h"
@@ -18,11 +19,13 @@ typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
     char *c;
-    int dtype, in_dtype, n_batch; /* of c, of a and b; dims of the batch after merging into rows */
-    int type,
-        group; /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    /* of c, of a and b; dims of the batch after merging into rows */
+    int dtype, in_dtype, n_batch;
+    /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    int type, group;
     bool converted, sums; /* by way of scratch; i8 with sums in i32 */
-    int few; /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    int few;
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS],
         c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
@@ -688,7 +691,8 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
                                  "a [M, K], b [K, N], c [M, N]"));
     static char nothing[1];
     void *const none[4] = {nothing, nothing, nothing, nothing};
-    dync__mm g; /* its sizes after merging; the data pointers do not count */
+    /* its sizes after merging; the data pointers do not count */
+    dync__mm g;
     dync__mm_open(&g, c, none);
     if (g.type >= 0) DYNC__TRY(dync__mm_ready(c, &g));
     if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);

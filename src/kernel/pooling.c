@@ -1,15 +1,17 @@
 /* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before:
  * runtime/run.c.
  *
- *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y
- * * W + x attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil
- * count_include_pad divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64
- * or, for integers, i64; planes are shared among threads. NaN wins a maximum, the last one; of
- * equal elements the first does, as in PyTorch. */
+ *   x [.., H, W]  y [.., OH, OW] index [.., OH, OW]: the greatest element's place in its plane, y *
+ *                 W + x
+ * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad
+ * divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64 or, for integers,
+ * i64; planes are shared among threads. NaN wins a maximum, the last one; of equal elements the
+ * first does, as in PyTorch. */
 #include "../dync.in.h"
 #include "conv_jit.h"
 
-#define DYNC__POOL2D_PARALLEL 100000 /* window elements from which threads are worth waking */
+/* window elements from which threads are worth waking */
+#define DYNC__POOL2D_PARALLEL 100000
 
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;

@@ -5,8 +5,8 @@
  * and stay in the cache, and one piece: the gates, compiled as a loop nest over [N, H]. Backward is
  * the same with the transposed product; it needs c of every step and the gates as forward left
  * them. Gradients of the weights are products over all steps at once and stand in autograd/. States
- * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as operators.
- */
+ * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as
+ * operators. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"

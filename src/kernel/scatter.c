@@ -1,11 +1,13 @@
 /* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
  *
  *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of
- * index; attr: dim index_add              out = base; slice index[i] of out along dim += alpha *
- * slice i of source; attr: dim, fattr: alpha In order of places: of two writes to one element the
- * later wins, and sums do not depend on threads, as these take parts of another dim: rows where the
- * dim is the last one, else columns. An index outside the dim is DYNC_ERR_INDEX; what was written
- * before stays written. Dense arrays as in operand.c; base and out may be one. */
+ *                          index; attr: dim
+ *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of
+ *                          source; attr: dim, fattr: alpha
+ * In order of places: of two writes to one element the later wins, and sums do not depend on
+ * threads, as these take parts of another dim: rows where the dim is the last one, else columns. An
+ * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
+ * in operand.c; base and out may be one. */
 #include "../dync.in.h"
 #include "../codegen/interp.h"
 #include "operand.h"
@@ -14,19 +16,23 @@ typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
     const dync__operand *places; /* the operand whose shape is walked */
-    const char *base; /* dense as out: what goes into its place first; out itself: it is there */
-    int dtype, kind, split; /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is
-                               one-dimensional); the dim that parts cut, -1: none */
+    /* dense as out: what goes into its place first; out itself: it is there */
+    const char *base;
+    /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that
+     * parts cut, -1: none */
+    int dtype, kind, split;
     bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from,
                  char *to);
     /* size, step: of out along dim; every: from index to index along a line; each: of the dim
      * split, in a part */
     int64_t dim, size, step, every, each;
     double scale;
-    char *sums; /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    char *sums;
     size_t room;
-    int64_t *later; /* sums of lines: the next place of the same index, or -1; -3 less than that
-                       where one came before */
+    /* sums of lines: the next place of the same index, or -1; -3 less than that where one came
+     * before */
+    int64_t *later;
     int32_t failed, some; /* some: rows at a time */
 } dync__scatter;
 

@@ -1,9 +1,10 @@
 /* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements
- * keep their order; the first k where values and index are only k long A dense array is [outer,
- * length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and
- * merges (key, position) pairs bottom up: one routine for every dtype. */
+ *   sort    x, values, index attr: dim descending stable NaN is the greatest; equal elements keep
+ *           their order; the first k where
+ *                              values and index are only k long
+ * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
+ * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
 #include "../dync.in.h"
 #include "operand.h"
 

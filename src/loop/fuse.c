@@ -9,11 +9,12 @@
  * readers;
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
  *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
- * where that does not cost more. Memory: no more loads than the loads and stores that go.
- * Arithmetic: computed no more often than before; or worth at most 4 additions; or at most 12 and
- * twice as often. A producer that stays for its other results: at most 4, and fewer loads. What is
- * broadcast from an eighth of its elements or less does so first, before some reader takes it in
- * and stores it for the others;
+ *      where that
+ * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed
+ * no more often than before; or worth at most 4 additions; or at most 12 and twice as often. A
+ * producer that stays for its other results: at most 4, and fewer loads. What is broadcast from an
+ * eighth of its elements or less does so first, before some reader takes it in and stores it for
+ * the others;
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
  * the work stays linear. */
@@ -28,18 +29,18 @@ typedef struct dync__fuse_set {
 typedef struct dync__fuse_node {
     dync__fuse_step step;
     bool dead;
-    uint64_t reads, writes;   /* buffer ids modulo 64, to reject fast */
-    dync__fuse_set reach;     /* nodes that must run after this one */
-    dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused;
-                                 cleared when one changes */
+    uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;   /* nodes that must run after this one */
+    /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+    dync__fuse_set failed[2];
 } dync__fuse_node;
 
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
     dync__map last_read; /* of a buffer: the last step of all that reads it */
-    int end, n, skip_a,
-        skip_b; /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    int end, n, skip_a, skip_b;
     dync__fuse_node *node;
 } dync__fuse_graph;
 

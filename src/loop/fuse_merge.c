@@ -471,8 +471,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     job->no_memory = k->failed;
     if (k->failed) return NULL;
     for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
-        if (k->inst.at[i].prim == DYNC__P_scan)
-            return NULL; /* code carries its sum along one loop */
+        /* code carries its sum along one loop */
+        if (k->inst.at[i].prim == DYNC__P_scan) return NULL;
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }

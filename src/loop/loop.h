@@ -99,7 +99,8 @@ typedef struct dync__access {
 } dync__access;
 
 typedef struct dync__inst {
-    uint8_t prim, type; /* type: compute dtype of the result (of the stored value for store) */
+    /* type: compute dtype of the result (of the stored value for store) */
+    uint8_t prim, type;
     int16_t section;
     int32_t arg[3];      /* instruction numbers, -1 none */
     int32_t buf, access; /* load loadx store storex; index uses access; -1 none */
@@ -121,14 +122,16 @@ typedef struct dync__buf {
 
 typedef struct dync__kernel {
     const char *name;
-    int n_outer, n_dims; /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    int n_outer, n_dims;
     int64_t extent[DYNC__LOOP_MAX_DIMS];
     DYNC__VEC(dync__inst) inst;
     DYNC__VEC(dync__access) access;
     DYNC__VEC(dync__buf) buf;
     dync__arena *arena; /* where the vectors grow */
     bool uses_random;
-    bool failed; /* sticky: memory ran out while building */
+    /* sticky: memory ran out while building */
+    bool failed;
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
     struct {
         int32_t head[64];

@@ -342,8 +342,8 @@ static int dync__simplify_local(dync__lb *b, int v)
 }
 
 /* Passes every instruction through the builder again. across: equal values of different phases
- * become one, which is then kept; local: what is not worth keeping is made again where it is used.
- */
+ * become one, which is then kept; local: what is not worth keeping is made again where it is
+ * used. */
 static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
 {
     dync__inst *old = k->inst.at;

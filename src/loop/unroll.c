@@ -88,10 +88,9 @@ static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
     /* -0 becomes 0 */
     if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64))
         v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
-    for (; n > 1; n = (n + 1) / 2)
+    for (; n > 1; n = (n + 1) / 2) /* of two zeros the first */
         for (int t = 0; t < n; t += 2)
-            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1)
-                                 : v[t]; /* of two zeros the first */
+            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];
     return v[0];
 }
 

@@ -23,8 +23,8 @@
  *
  *   + what only large arguments (2^17 in f32, 2^20 in f64) need: machine code goes round it.
  *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at
- * eight floats next to multiples of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats,
- * tan at 2262.
+ *     eight floats next to multiples
+ *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
  *
  * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside
  * them. A number's "bits" are its bit pattern as I32 (F32) or I64 (F64). */
@@ -88,8 +88,8 @@ DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c)
 {
     return dync__lb_f(b, dync__lb_type(b, like), c);
 }
-DYNC__INLINE int dync__m_i(dync__lb *b, int like,
-                           int64_t n) /* integer constant of the width of `like` */
+/* integer constant of the width of `like` */
+DYNC__INLINE int dync__m_i(dync__lb *b, int like, int64_t n)
 {
     return dync__lb_i(b, dync__m_wide(b, like) ? DYNC_I64 : DYNC_I32, n);
 }

@@ -51,8 +51,8 @@ static int dync__exp_power(dync__lb *b, int like, int field)
     return dync__m_float(b, dync__m_shlk(b, field, dync__exp_consts_of(b, like)->mantissa_bits));
 }
 
-/* p * 2^n in two steps, for overflow and subnormal results; the low bits of field are n + 2 bias.
- */
+/* p * 2^n in two steps, for overflow and subnormal results; the low bits of field are n + 2
+ * bias. */
 static int dync__exp_scale(dync__lb *b, int p, int field)
 {
     int half = dync__m_shrk(b, field, 1), rest = dync__m_sub(b, field, half);

@@ -157,8 +157,8 @@ DYNC__FN int dync__vm_pow(dync__lb *b, int x, int y)
 
 /* ---- rsqrt ----------------------------------------------------------------------------------- */
 
-/* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x - s^2.
- */
+/* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x -
+ * s^2. */
 DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a)
 {
     int one = dync__m_k(b, a, 1.0), s = dync__m_sqrt(b, a), y = dync__m_div(b, one, s);

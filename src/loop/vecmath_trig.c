@@ -2,16 +2,19 @@
  * loop.h.
  *
  * |x| = q pi/2 + r with |r| <= pi/4 (a little more for huge x), r in two words; then one odd and
- * one even polynomial (minimax, Sollya) and a choice by q. The reduction holds for every finite
- * argument, as everything in an expression is always evaluated: F32  below 2^17 in F32: n pi/2 is
- * taken away in three words of 24 bits, the first exactly, as |x| and n times it are multiples of
- *        2^-24 less than 1 apart. Above, in F64: |x| times two words of 2/pi. The words are taken
- * from the place in 2/pi that matters for the size of x (Payne & Hanek 1983): what lies above only
- * adds multiples of four quadrants. Four ranges cover all floats. Without FMA all of it in F64. F64
- * below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems 1993),
- * exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by a barrel of
- * selects. fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for
- * |x| < 2^20. Beyond, precision is lost. The large arguments hang on seldom-taken selects, so that
+ * one even polynomial (minimax,
+ * Sollya) and a choice by q. The reduction holds for every finite argument, as everything in an
+ * expression is always evaluated:
+ *   F32  below 2^17 in F32: n pi/2 is taken away in three words of 24 bits, the first exactly, as
+ *        |x| and n times it are multiples of 2^-24 less than 1 apart. Above, in F64: |x| times two
+ *        words of 2/pi. The words are taken from the place in 2/pi that matters for the size of x
+ *        (Payne & Hanek 1983): what lies above only adds multiples of four quadrants. Four ranges
+ *        cover all floats. Without FMA all of it in F64.
+ *   F64  below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems
+ *        1993), exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by
+ *        a barrel of selects.
+ * fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for |x| <
+ * 2^20. Beyond, precision is lost. The large arguments hang on seldom-taken selects, so that
  * machine code goes round them where no lane has one. Without FMA the words of Payne-Hanek have no
  * exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 #include "../dync.in.h"

@@ -329,8 +329,8 @@ static void dync__hook_aot_uncompiled(dync__graph *g, int level)
     size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
-    if (values && !g->symbol.n &&
-        dync__hook_aot_examples(g, values) == DYNC_OK) /* symbolic sizes have no form yet */
+    /* symbolic sizes have no form yet */
+    if (values && !g->symbol.n && dync__hook_aot_examples(g, values) == DYNC_OK)
         dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values,
                           &path, false);
     dync_scope_end(&scope);

@@ -2,11 +2,14 @@
  * program/, before compile/.
  *
  *   hook.c      around a backend (repro_after): runs what it compiled at once; writes a launcher
- * where that fails judge.c     does a graph fail, and the same way as before? in a child process
- * where fork exists run.c       a graph or its compiled form, once, forward and backward;
- * accuracy.c compares two such runs shrink.c    delta debugging;  graph.c the edits it tries
- *   write.c     a graph with its inputs as a C program;  repro.c what that program calls: run,
- * minify settings.c  repro_after, repro_level, ...: dync_config_set and the environment
+ *               where that fails
+ *   judge.c     does a graph fail, and the same way as before? in a child process where fork exists
+ *   run.c       a graph or its compiled form, once, forward and backward; accuracy.c compares two
+ *               such runs
+ *   shrink.c    delta debugging;  graph.c the edits it tries
+ *   write.c     a graph with its inputs as a C program; repro.c what that program calls: run,
+ *               minify
+ *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
  *
  * Sources: torch/_dynamo/repro/after_dynamo.py, after_aot.py, torch/_dynamo/debug_utils.py,
  * torch/_dynamo/utils.py (same), torch/_functorch/fx_minifier.py, all of 2.4; Zeller and
@@ -19,8 +22,9 @@
 /* ---- settings -------------------------------------------------------------------------------- */
 typedef enum { DYNC__AFTER_NONE, DYNC__AFTER_DYNAMO, DYNC__AFTER_AOT } dync__repro_after;
 typedef struct dync__repro_settings {
-    int after, level; /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4
-                         on wrong results */
+    /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4 on wrong
+     * results */
+    int after, level;
     int forward_only, ignore_non_fp, use_fp64, cosine, isolate;
     double tolerance, timeout_s;
     char debug_dir[512]; /* "": torch_compile_debug under the working directory */
@@ -97,9 +101,10 @@ DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
 
 /* ---- shrinking ------------------------------------------------------------------------------- */
 typedef struct dync__edit { /* a new graph out of an old one */
-    const bool *drop;       /* per node: gone; one that is used becomes an input. NULL: none */
-    const dync__node
-        *cut_at; /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    /* per node: gone; one that is used becomes an input. NULL: none */
+    const bool *drop;
+    /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    const dync__node *cut_at;
     int skip_output, n_skip;       /* outputs taken out of the result */
     bool dead_code, unused_inputs; /* these go as well */
 } dync__edit;

@@ -90,8 +90,8 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer
     return r->storage.n - 1;
 }
 
-/* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind it.
- */
+/* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind
+ * it. */
 static dync_status dync__reader_history(void *state, int n_out, dync__tensor *const *grad_out,
                                         int n_in, const bool *needed, dync__tensor **grad_in,
                                         bool create_graph)

@@ -2,8 +2,8 @@
  * and, where a result requires grad, backward. After settings.c, before accuracy.c and judge.c.
  *
  * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py,
- * collect_results, reduce_to_scalar_loss: the loss is the mean over the results of each one's mean.
- */
+ * collect_results, reduce_to_scalar_loss: the loss is the mean over the results of each one's
+ * mean. */
 #include "../dync.in.h"
 #include "minify.h"
 

@@ -1,8 +1,8 @@
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
  *
  * One row per class: its name in files, its forward. What a layer is configured by stands in ints
- * and floats of the module, so that a file restores it; its weights are found by PyTorch's names.
- */
+ * and floats of the module, so that a file restores it; its weights are found by PyTorch's
+ * names. */
 #include "../dync.in.h"
 #include "nn.h"
 
@@ -261,7 +261,8 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
             return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what,
                               (long long)sizes[i]),
                    false;
-        if (sizes[i] > INT64_MAX / 16) /* a few of them side by side are counted without a check */
+        /* a few of them side by side are counted without a check */
+        if (sizes[i] > INT64_MAX / 16)
             return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what,
                               (long long)sizes[i]),
                    false;
@@ -326,8 +327,8 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
     return dync__module_give(dync__layer_done(m, ok));
 }
 
-/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by out
- */
+/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by
+ * out */
 static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in,
                                       int64_t out, int kernel, int stride, int padding, bool bias,
                                       int dims, bool transposed)

@@ -24,8 +24,9 @@ struct dync__module {
     DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
     DYNC__VEC(dync__module *) child;
     bool training;
-    uint64_t version; /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change
-                         in a child bumps every ancestor */
+    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps
+     * every ancestor */
+    uint64_t version;
     uint64_t id;
     struct dync__compiled *compiled; /* dync_module_compile's; NULL before */
     int64_t ints[8];

@@ -156,8 +156,8 @@ static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__mo
                       cell->two_states ? "h0 and c0" : "h0", states, (long long)m->ints[1]);
 }
 
-/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM
- */
+/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an
+ * LSTM */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs)
 {
     const dync__gated_cell *cell = dync__cell_find(m->class_name);

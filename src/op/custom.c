@@ -200,8 +200,8 @@ static const char *dync__custom_result_type(const char *p)
     return p + strspn(p, " ");
 }
 
-/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else.
- */
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something
+ * else. */
 static int dync__custom_nout(const char *schema)
 {
     const char *p = strstr(schema, "->");

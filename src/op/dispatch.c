@@ -1,7 +1,7 @@
 /* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
  *
  *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
- * eager, or a tracer in its place
+ *   eager, or a tracer in its place
  *
  * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
  * messages; both are put back. */

@@ -4,7 +4,7 @@
  *   views       the layout of infer over the same storage; nothing runs
  *   composites  their decomposition, from the top of the stack
  *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind
- * pointers, run
+ *               pointers, run
  *
  * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
  * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs

@@ -40,8 +40,8 @@ static int dync__es_find(const dync__es_term *e, int label)
 
 /* ---- the equation ---------------------------------------------------------------------------- */
 
-/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here.
- */
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for
+ * here. */
 static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
                                  dync__es_term *out, bool *dots)
 {
@@ -119,8 +119,8 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
     return DYNC_OK;
 }
 
-/* What is written after "->", or without it the ellipsis and the labels that occur once, in order.
- */
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in
+ * order. */
 static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
 {
     bool dots;

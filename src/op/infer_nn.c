@@ -387,17 +387,16 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
     return DYNC_OK;
 }
 
-/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated one.
- */
+/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated
+ * one. */
 static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride,
                                         int64_t padding, int64_t dilation, bool ceil_mode)
 {
     if (dync__any_token(size, kernel)) {
         int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1),
                                     dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
-        if (ceil_mode ||
-            dync__sz_lt(left,
-                        0)) /* rounding up looks at the last window: decided for this size alone */
+        /* rounding up looks at the last window: decided for this size alone */
+        if (ceil_mode || dync__sz_lt(left, 0))
             return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride,
                                             padding, dilation, ceil_mode);
         return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));

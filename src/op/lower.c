@@ -545,8 +545,8 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call,
     return dync__lower_end(pb, &r.b);
 }
 
-/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each.
- */
+/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for
+ * each. */
 DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call,
                                      const dync__operand *in, const dync__operand *out)
 {
@@ -640,8 +640,8 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     self.written = true;
-    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim;
-         d++) /* expanded dims take the one value once */
+    /* expanded dims take the one value once */
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)
         if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
     bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
     if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);

@@ -2,10 +2,11 @@
  * autograd/.
  *
  * Every operator call, whoever makes it, passes dync__dispatch: a stack of handlers per thread.
- *   capture's tracer (records a node)  >  the tape (autograd/)  >  the bottom: eager (runs a cached
- * one-operator plan), or another tracer in its place (AOT, make_graph). A handler calls what is
- * below by self->below. Composite operators without a lowering are expanded by their decompose
- * function, which calls operators again from the top of the stack. */
+ *   capture's tracer (records a node)  > the tape (autograd/) > the bottom: eager (runs a cached
+ *                                      one-operator plan),
+ *   or another tracer in its place (AOT, make_graph).
+ * A handler calls what is below by self->below. Composite operators without a lowering are expanded
+ * by their decompose function, which calls operators again from the top of the stack. */
 #ifndef DYNC__OP_H
 #define DYNC__OP_H
 #include "../runtime/runtime.h"
@@ -129,8 +130,10 @@ enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
 typedef struct dync__info { /* what an output will be */
     int dtype, device;
     dync__layout lay;
-    int alias; /* argument whose storage it shares (views, in-place), -1 fresh */
-    bool view; /* of a composite: a tensor of its own, though it may look as the argument does */
+    /* argument whose storage it shares (views, in-place), -1 fresh */
+    int alias;
+    /* of a composite: a tensor of its own, though it may look as the argument does */
+    bool view;
 } dync__info;
 typedef struct dync__opcall {
     const struct dync__op_row *row;
@@ -177,11 +180,16 @@ typedef struct dync__op_row {
                          const dync__operand *out);
     /* sets out[] by calling operators */
     dync_status (*decompose)(dync__opcall *);
-    const char *fx; /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    const char *fx;
     uint32_t flags;
     const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
 enum {
+    /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved
+     * or shared */
+    /* a private row that program files may name, as they may public ones: its inference believes no
+     * caller */
     DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */,
     DYNC__OP_RANDOM = 2,
     DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
@@ -190,14 +198,12 @@ enum {
     DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
     DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */,
     DYNC__OP_PRIVATE = 128 /* no public function */,
-    DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running
-                             statistics; never dropped, moved or shared */
-    ,
+    DYNC__OP_WRITES = 256,
     DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-    DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its
-                            inference believes no caller */
+    DYNC__OP_FILE = 1024
 };
-#include "ops.def.h" /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
+/* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
+#include "ops.def.h"
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
 /* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to

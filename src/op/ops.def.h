@@ -3,11 +3,10 @@
  *
  * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text
  * with {i} is a pattern whose holes are the arguments by number:
- * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
- * {#}: nothing for the graph's first node of the operator, _1 for the second.
- * grad none and decompose given: the gradient is that of the decomposition. Both none: not
- * differentiable. A class with a loop form (POINTWISE) and a decomposition runs the loop; the
- * decomposition is for gradients and for AOT. */
+ * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})". {#}: nothing for the
+ * graph's first node of the operator, _1 for the second. grad none and decompose given: the
+ * gradient is that of the decomposition. Both none: not differentiable. A class with a loop form
+ * (POINTWISE) and a decomposition runs the loop; the decomposition is for gradients and for AOT. */
 #ifndef DYNC__OPS_DEF_H
 #define DYNC__OPS_DEF_H
 #define dync__none NULL

@@ -23,10 +23,12 @@ typedef struct dync__cv_step {
     dync__kcall *call; /* a convolution or pooling, as it shall be; else NULL */
     int32_t x, y;      /* slots */
     int after;         /* the loop nest that it takes over; -1 */
-    int head; /* a convolution takes over so many instructions; the others read their last value in
-                 the place of its result */
-    bool taken;  /* by a convolution */
-    int refused; /* there is no code for it with `after` (1), with blocks (2) */
+    /* a convolution takes over so many instructions; the others read their last value in the place
+     * of its result */
+    int head;
+    bool taken; /* by a convolution */
+    /* there is no code for it with `after` (1), with blocks (2) */
+    int refused;
 } dync__cv_step;
 typedef struct dync__cv {
     dync__pb *pb;
@@ -485,8 +487,8 @@ static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
 static dync_status dync__cv_commit(dync__cv *v, int *n)
 {
     int kept = 0;
-    for (int i = 0; i < v->n;
-         i++) /* a convolution moves to where the nest stood that it has taken over */
+    /* a convolution moves to where the nest stood that it has taken over */
+    for (int i = 0; i < v->n; i++)
         if (v->at[i].call && v->at[i].after >= 0) v->at[v->at[i].after].call = v->at[i].call;
     for (int i = 0; i < v->n; i++) {
         dync__fuse_step s = v->step[i];

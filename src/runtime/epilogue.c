@@ -72,8 +72,8 @@ static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *
     return true;
 }
 
-/* Calls go to just before the loops that first read their result, where nothing in between minds.
- */
+/* Calls go to just before the loops that first read their result, where nothing in between
+ * minds. */
 DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
 {
     for (int at = n - 3; at >= 0; at--) {

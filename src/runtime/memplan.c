@@ -30,8 +30,8 @@ static void dync__lives_sort(dync__life **order, int n)
     }
 }
 
-/* The lowest offset at which x fits among the placed ones, which are sorted by offset on the way.
- */
+/* The lowest offset at which x fits among the placed ones, which are sorted by offset on the
+ * way. */
 static int64_t dync__life_place(dync__life **placed, int n, const dync__life *x)
 {
     int64_t at = 0;

@@ -23,8 +23,9 @@ typedef struct dync__plan_step {
     int n;             /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source; /* of each: its slot, resolved */
-    bool draws, by_next; /* takes random numbers; a check of indices that the loops of the next step
-                            make: it says what they found */
+    /* takes random numbers; a check of indices that the loops of the next step make: it says what
+     * they found */
+    bool draws, by_next;
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -34,8 +35,9 @@ struct dync__plan {
     const char *name;
     int64_t arena_bytes; /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
-    size_t reserve; /* bytes that a run puts aside first, so that it does not stop between writes to
-                       its inputs; 0: it writes none */
+    /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0:
+     * it writes none */
+    size_t reserve;
     uint64_t rng_used;
     int threads;
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */

@@ -30,17 +30,18 @@ typedef struct dync__pb {
     DYNC__VEC(dync__slot) slot;
     DYNC__VEC(dync__step) step;
     int n_inputs, n_outputs;
-    int device;          /* where it runs */
-    uint64_t rng_used;   /* numbers drawn by one run */
-    const char *origin;  /* operator being lowered */
-    const char *user_op; /* the one of the user's graph that it is a part of, and its line; NULL:
-                            the same */
+    int device;         /* where it runs */
+    uint64_t rng_used;  /* numbers drawn by one run */
+    const char *origin; /* operator being lowered */
+    /* the one of the user's graph that it is a part of, and its line; NULL: the same */
+    const char *user_op;
     dync_loc at;
-    const int32_t *number_slot; /* op/: slot (one F64 or I64 element) that holds number argument i
-                                   of the operator being lowered; -1 or NULL: a constant */
+    /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being
+     * lowered; -1 or NULL: a constant */
+    const int32_t *number_slot;
     bool fast_math;
-    int winograd; /* places of a side of the largest tile that convolutions may be computed by; 0:
-                     none */
+    /* places of a side of the largest tile that convolutions may be computed by; 0: none */
+    int winograd;
 } dync__pb;
 /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
@@ -52,8 +53,8 @@ typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     bool rolled; /* short rows stay loops: code that is read by others */
     int threads; /* at most; 0: all there are */
-    const char *name,
-        *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
+    /* autotune: the file that remembers, "" none; NULL: not asked for */
+    const char *name, *autotune;
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */

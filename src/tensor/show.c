@@ -21,7 +21,8 @@ typedef struct dync__show {
     const char *data;
     size_t bytes; /* of an element */
     bool is_float, whole, scientific, summarise;
-    double least, most; /* sizes of the finite elements that are not 0; least 0: there are none */
+    /* sizes of the finite elements that are not 0; least 0: there are none */
+    double least, most;
     int width;
 } dync__show;
 

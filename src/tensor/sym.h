@@ -47,8 +47,9 @@ typedef struct dync__sz_term {
 } dync__sz_term;
 typedef struct dync__sz_expr {
     int64_t token, hint; /* of a number: the bits of both */
-    int8_t kind; /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the
-                    dync__sf_op of a number */
+    /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a
+     * number */
+    int8_t kind;
     int symbol;
     int64_t a, b; /* sizes or tokens; of a number the bits of its operands */
     int n_terms;
@@ -56,10 +57,13 @@ typedef struct dync__sz_expr {
 } dync__sz_expr;
 typedef struct dync__sz_symbol {
     int64_t token, low, high; /* what comparisons have left of its range */
-    int64_t is;               /* 0, or what it was found to be: a number or another token */
-    const char *source;       /* "L['x'].size()[0]" */
-    bool marked;     /* the user promised that it changes: making it a number is an error */
-    bool number;     /* of the user's, not a size: any value, it may be 0 or 1 */
+    /* 0, or what it was found to be: a number or another token */
+    int64_t is;
+    const char *source; /* "L['x'].size()[0]" */
+    /* the user promised that it changes: making it a number is an error */
+    bool marked;
+    /* of the user's, not a size: any value, it may be 0 or 1 */
+    bool number;
     int tensor, dim; /* where a call finds it */
 } dync__sz_symbol;
 typedef struct dync__sz_guard {

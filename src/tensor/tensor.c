@@ -54,8 +54,10 @@ typedef struct dync__tensor_state {
 static struct {
     dync__mutex lock; /* for n_chunks and the shared list */
     uint32_t n_chunks;
-    int64_t free; /* slot + 1 of the first free one; the next stands in numel; 0: none */
-    uint32_t first_generation; /* of new slots: after dync_shutdown old handles stay stale */
+    /* slot + 1 of the first free one; the next stands in numel; 0: none */
+    int64_t free;
+    /* of new slots: after dync_shutdown old handles stay stale */
+    uint32_t first_generation;
     uint64_t next_id;
     int64_t live;
 } dync__slots;

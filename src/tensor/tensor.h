@@ -10,8 +10,8 @@
 
 /* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of
  * dync_dtype */
-/*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors
- * numpy  onnx ptx compute */
+/*    id    name c_type bytes kind(f float i int b bool) fx guard name safetensors numpy onnx ptx
+ *          compute */
 /* clang-format off */
 #define DYNC__DTYPES(X)                                                                      \
     X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
@@ -127,7 +127,8 @@ enum {
         64 /* capture/: a fake that has a history since it was written in place: no leaf */
 };
 typedef struct dync__tensor {
-    int32_t refs; /* 0: the slot is free; then numel is the next free slot of the shared list */
+    /* 0: the slot is free; then numel is the next free slot of the shared list */
+    int32_t refs;
     uint32_t generation, slot;
     int32_t retains; /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
@@ -137,12 +138,13 @@ typedef struct dync__tensor {
     dync__layout lay;
     dync__storage *storage;
     struct dync__grad_meta *grad; /* autograd/: NULL until needed */
-    struct dync__node *node; /* graph/: the value this tensor stands for while a trace is open */
-    int32_t node_output;     /* which output of node */
-    uint64_t trace_id;       /* the trace node belongs to */
-    uint64_t id;             /* never reused */
-    const char *name;        /* interned, or NULL */
-    const char *op;          /* what made it */
+    /* graph/: the value this tensor stands for while a trace is open */
+    struct dync__node *node;
+    int32_t node_output; /* which output of node */
+    uint64_t trace_id;   /* the trace node belongs to */
+    uint64_t id;         /* never reused */
+    const char *name;    /* interned, or NULL */
+    const char *op;      /* what made it */
     dync_loc at;
 } dync__tensor;
 

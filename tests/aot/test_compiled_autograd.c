@@ -71,9 +71,8 @@ static bool grads_same(dync_tensor *a, dync_tensor *b)
 TEST(gradients_equal_those_of_the_walk)
 {
     for (int b = 0; b < 3; b++)
-        for (int p = 0; p < N_PROGRAMS; p++)
-            for (int rows = 2; rows < 5;
-                 rows++) /* other sizes through the same entry, or another */
+        for (int p = 0; p < N_PROGRAMS; p++) /* other sizes through the same entry, or another */
+            for (int rows = 2; rows < 5; rows++)
                 for (int again = 0; again < 2; again++) {
                     dync_tensor *x = dync_randn(dync_shape(rows, 3), .requires_grad = true),
                                 *w = dync_randn(dync_shape(rows, 3), .requires_grad = true);

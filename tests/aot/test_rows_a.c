@@ -208,8 +208,8 @@ static dync_value grad_off_inside(const dync_value *a, int n, void *user)
     dync_set_grad_enabled(false);
     return dync_tuple(dync_clone(y), y);
 }
-static dync_tensor *sum_of_grad_fn(
-    dync_tensor *y) /* eager gives both factors' gradients, compiled one */
+/* eager gives both factors' gradients, compiled one */
+static dync_tensor *sum_of_grad_fn(dync_tensor *y)
 {
     dync_value g = dync_grad_fn_call(y, DYNC_V(dync_from((float[]){-1, 2, 0}, dync_shape(3))));
     dync_tensor *sum = NULL;

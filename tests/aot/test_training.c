@@ -246,8 +246,8 @@ static dync_value two_forward(dync_autograd_ctx *c, const dync_value *a, int n)
     return dync_tuple(dync_mul(x, y), dync_argmax(x, 0, false),
                       dync_sum(dync_sin(x), DYNC_ALL, false));
 }
-static dync_value two_backward(dync_autograd_ctx *c, const dync_value *g,
-                               int n) /* no plain derivative: the first gradient is clipped */
+/* no plain derivative: the first gradient is clipped */
+static dync_value two_backward(dync_autograd_ctx *c, const dync_value *g, int n)
 {
     dync_tensor *x = dync_saved(c, 0), *y = dync_saved(c, 1),
                 *g0 = dync_clamp(dync_as_tensor(g[0]), -0.5, 0.5);

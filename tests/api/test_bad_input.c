@@ -14,8 +14,8 @@ static void count_errors(dync_status status, const char *message, void *user)
     handler_calls++;
 }
 
-/* The pending error is this one, was reported once and has a text; afterwards dync works as before.
- */
+/* The pending error is this one, was reported once and has a text; afterwards dync works as
+ * before. */
 static void expect_error(dync_status want, const char *part, const char *file, int line,
                          const char *what)
 {

@@ -59,9 +59,9 @@ TEST(whatever_the_output_lies_on)
                                  "memory lent twice", "memory of x, shifted",
                                  "a transposed view", "y itself"};
     for (int k = 0; k < N_FNS; k++)
-        for (int kind = 0; kind < 6; kind++)
+        for (int kind = 0; kind < 6; kind++) /* the first call traces, others run what was made */
             for (int round = 0; round < 3; round++) DYNC_SCOPE
-                { /* the first call traces, others run what was made */
+                {
                     dync_compiled *f = dync_compile(fns[k]);
                     for (int call = 0; call <= round; call++) {
                         fill(memory, N, (float)call);

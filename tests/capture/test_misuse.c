@@ -481,8 +481,8 @@ static dync_tensor *reads_size(dync_tensor *x) { return dync_size(x, 7) ? x : NU
                      "the place stands there once: " #expr);                           \
     } while (0)
 #define HERE(expr) HERE_AT(expr, __LINE__)
-/* The text is upstream's, then what there is: for use, for debugging, none that is there to fail.
- */
+/* The text is upstream's, then what there is: for use, for debugging, none that is there to
+ * fail. */
 TEST(backends_that_are_not_there)
 {
     static const char *const wanted[] = {"inducter", "Eager", "aot-eager", "tensorrt", "x"},

@@ -1,5 +1,5 @@
-/* tests/capture/test_numbers.c: symbolic numbers: arguments named in .symbolic, dync_sym_*, cells.
- */
+/* tests/capture/test_numbers.c: symbolic numbers: arguments named in .symbolic, dync_sym_*,
+ * cells. */
 #include "counter.h"
 
 static dync_value scaled(const dync_value *args, int n, void *user)

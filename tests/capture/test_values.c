@@ -322,8 +322,8 @@ TEST(arguments_are_not_kept)
     }
 }
 
-/* ---- a value that one way through the function does not need, and another one does after a write
- */
+/* ---- a value that one way through the function does not need, and another one does after a
+ * write */
 static dync_value written_after(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;

@@ -502,8 +502,8 @@ TEST(recorded_graphs_replay)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
-/* A step that writes its inputs: the recorded graph writes the caller's tensors, wherever they lie.
- */
+/* A step that writes its inputs: the recorded graph writes the caller's tensors, wherever they
+ * lie. */
 static dync_tensor *step(dync_tensor *w, dync_tensor *x)
 {
     dync_add_(w, dync_mul(x, 0.5));

@@ -100,8 +100,8 @@ TEST(what_follows_is_done_by_the_product)
             EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);
         }
 }
-/* Off: f32 to the last bits. On: operands of 10 bits, whatever their strides; off again: as before.
- */
+/* Off: f32 to the last bits. On: operands of 10 bits, whatever their strides; off again: as
+ * before. */
 TEST(tf32_where_it_is_allowed)
 {
     dync_tensor *x = dync_randn(dync_shape(70, 100)), *w = dync_randn(dync_shape(100, 72)),

@@ -3,8 +3,8 @@
  * numbers, values that go to the CPU and back, branches; some trained. Eager on the CPU is the
  * oracle of every backend on the GPU. Sums round differently, so that a comparison may turn out
  * otherwise: a program is wrong where it is wrong on two of three inputs. It is shrunk and printed
- * with its seed; `--seed N` starts elsewhere, SOAK=50 in the environment runs so many times more.
- */
+ * with its seed; `--seed N` starts elsewhere, SOAK=50 in the environment runs so many times
+ * more. */
 #include "dync.h"
 #include "dync_cuda.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))

@@ -181,8 +181,8 @@ TEST(bf16_of_8_channels)
 }
 TEST(f16_of_9_channels) { random_geometries(6, DYNC_F16, 9); }
 
-/* A channel to a group: rectangles by the stride, of every width; sums over parts that blocks have.
- */
+/* A channel to a group: rectangles by the stride, of every width; sums over parts that blocks
+ * have. */
 #if !defined(RANDOM_DEPTHWISE)
 #define RANDOM_DEPTHWISE 24
 #endif

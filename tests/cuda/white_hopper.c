@@ -302,8 +302,8 @@ TEST(tensor_stores)
 
 #define PAIR ".explicitcluster\n.reqnctapercluster 2, 1, 1"
 #define MEET "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
-/* One block loads for both; each reads what the other wrote, and arrives at the other's mbarrier.
- */
+/* One block loads for both; each reads what the other wrote, and arrives at the other's
+ * mbarrier. */
 TEST(clusters)
 {
     uint32_t got[4 * 64];
@@ -474,7 +474,8 @@ static bool product(const kind *t, int w, bool a_by_k, bool b_by_k, bool from_re
         "ld.global.v4.b32 {%%r0, %%r1, %%r2, %%r3}, [%%o];\nadd.u32 %%b, %%s, %%a;\nst.shared.v4.b32 [%%b], {%%r0, %%r1, %%r2, %%r3};\nadd.u32 %%a, %%a, 2048;\n"
         "setp.lt.u32 %%q, %%a, %d;\n@%%q bra COPY;\nfence.proxy.async;\nbar.sync 0;\n",
         t->acc, N / 2, ALL);
-    for (int s = 0; s < 2; s++) /* k further on in the rows: the start moves within the pattern */
+    /* k further on in the rows: the start moves within the pattern */
+    for (int s = 0; s < 2; s++)
         n +=
             sprintf(body + n, "mov.b64 %%d%c, %llu;\n", 'a' + s,
                     (unsigned long long)((uint64_t)code << 62 | (uint64_t)(stride[s] >> 4) << 32 |
@@ -482,8 +483,8 @@ static bool product(const kind *t, int w, bool a_by_k, bool b_by_k, bool from_re
                                          (uint64_t)((s * B_AT + (by_k[s] ? skip * t->bytes
                                                                          : skip / 8 * stride[s])) >>
                                                     4)));
-    if (from_registers) /* rows lane / 4 and + 8 of the warp's 16, words lane % 4 and half the depth
-                           on */
+    /* rows lane / 4 and + 8 of the warp's 16, words lane % 4 and half the depth on */
+    if (from_registers)
         for (int i = 0; i < 4; i++)
             n += sprintf(
                 body + n,
@@ -556,8 +557,9 @@ TEST(products_under_way)
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%c0, %c1, %c2, %c3}, %da, %db, %one, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n"
 #define DONE "wgmma.wait_group.sync.aligned 0;\n"
 #define FENCE "wgmma.fence.sync.aligned;\n"
+/* bf16 1 */
 #define ONES \
-    "COPY:\nst.shared.v4.b32 [%a], {1065369472, 1065369472, 1065369472, 1065369472};\nadd.u32 %a, %a, 2048;\nsetp.lt.u32 %q, %a, 4096;\n@%q bra COPY;\n" /* bf16 1 */
+    "COPY:\nst.shared.v4.b32 [%a], {1065369472, 1065369472, 1065369472, 1065369472};\nadd.u32 %a, %a, 2048;\nsetp.lt.u32 %q, %a, 4096;\n@%q bra COPY;\n"
 #define BEGIN \
     ".reg .f32 %%c<4>;\n.reg .pred %%one;\nsetp.eq.u32 %%one, 0, 0;\nmov.b64 %%da, %llu;\nmov.b64 %%db, %llu;\nmul.lo.u32 %%a, %%t, 16;\n"
 #define ZEROS "mov.b32 %c0, 0;\nmov.b32 %c1, 0;\nmov.b32 %c2, 0;\nmov.b32 %c3, 0;\n"

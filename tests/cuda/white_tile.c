@@ -199,8 +199,9 @@ TEST(ldmatrix_reads_swizzled_rows)
                 void *data[] = {tile, got};
                 EXPECT_OK(run(&t, 64, 2, data, sizeof got));
                 for (int lane = 0; lane < 32; lane++)
-                    for (int k = 0; k < 4; k++) { /* matrix k starts at this row and column; the
-                                                     lane has row lane / 4 of it, or column */
+                    /* matrix k starts at this row and column; the lane has row lane / 4 of it, or
+                     * column */
+                    for (int k = 0; k < 4; k++) {
                         int row = 24 + 8 * (order ? k / 2 : k % 2),
                             column = 16 * pair + 8 * (order ? k % 2 : k / 2), r0 = lane / 4,
                             c0 = lane % 4 * 2;

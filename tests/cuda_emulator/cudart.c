@@ -3,12 +3,15 @@
  * the order of calls are checked where there is no GPU.
  *
  *   memory    device addresses lie in reserved pages: whoever follows one on the CPU dies; freed
- * memory is never an address again errors    of kernels are kept and shown by the next call that
- * waits, then by every call (as a lost context), until cuemu_reset streams   run in the order of
- * calls; a stream under capture collects nodes, which a launched graph runs PTX       each text
- * given is written to CUEMU_PTX_DIR, where that is set, for ptxas CUEMU_NULL=1: kernels are counted
- * and not run, for times of the host's side. CUEMU_DEVICES (2), CUEMU_UNITS (4), CUEMU_CC (90) set
- * the machine. What a program does that the runtime forbids is an error, not undefined. */
+ *             memory is never an address again
+ *   errors    of kernels are kept and shown by the next call that waits, then by every call (as a
+ *             lost context), until cuemu_reset
+ *   streams   run in the order of calls; a stream under capture collects nodes, which a launched
+ *             graph runs
+ *   PTX       each text given is written to CUEMU_PTX_DIR, where that is set, for ptxas
+ * CUEMU_NULL=1: kernels are counted and not run, for times of the host's side.
+ * CUEMU_DEVICES (2), CUEMU_UNITS (4), CUEMU_CC (90) set the machine. What a program does that the
+ * runtime forbids is an error, not undefined. */
 #define _GNU_SOURCE
 #include "emulator.h"
 #include <pthread.h>
@@ -613,9 +616,8 @@ typedef struct {
 cudaError_t cudaLaunchKernelExC(const launch_config *l, kernel *k, void **args)
 {
     dim3 cluster = {0, 0, 0};
-    for (unsigned i = 0; i < l->n; i++)
-        if (l->at[i].id == 4)
-            cluster = l->at[i].value.cluster; /* cudaLaunchAttributeClusterDimension */
+    for (unsigned i = 0; i < l->n; i++) /* cudaLaunchAttributeClusterDimension */
+        if (l->at[i].id == 4) cluster = l->at[i].value.cluster;
     return launch(k, l->grid, l->block, cluster, args, l->shared, l->s);
 }
 

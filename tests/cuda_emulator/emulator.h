@@ -79,8 +79,8 @@ typedef enum {
 typedef enum { O_NONE, O_REG, O_IMM, O_ADDRESS, O_LABEL, O_LIST } ptx_operand_kind;
 typedef struct {
     ptx_operand_kind kind;
-    int reg, n,
-        param; /* ADDRESS: reg (-1 none), imm; param >= 0; list: coordinates after a comma */
+    /* ADDRESS: reg (-1 none), imm; param >= 0; list: coordinates after a comma */
+    int reg, n, param;
     uint64_t imm;
     int *list;
     uint64_t *list_imm;
@@ -109,8 +109,8 @@ typedef struct {
         int offset, bytes;
     } param[PTX_PARAMS];
     int param_bytes;
-    size_t shared_bytes, dynamic_at; /* of shared memory: what is declared in the entry; where
-                                        .extern memory begins */
+    /* of shared memory: what is declared in the entry; where .extern memory begins */
+    size_t shared_bytes, dynamic_at;
     ptx_inst *inst;
 } ptx_entry;
 typedef struct {

@@ -6,8 +6,8 @@
  * done when no thread can go on, in an order drawn at random; a store and a product when they are
  * waited for. What reads too early so reads what is wrong, and is a fault besides: accesses to what
  * a copy writes, writes to what a store or product still reads, shared memory written by threads
- * and read by the other proxy without fence.proxy.async, mbarriers used before fence.mbarrier_init.
- */
+ * and read by the other proxy without fence.proxy.async, mbarriers used before
+ * fence.mbarrier_init. */
 #include "ptx_run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,8 @@ static bool map_at(machine *m, const ptx_inst *in, uint64_t address, tensor_map 
     fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no tensor map at %llx", address, 0);
     return false;
 }
-static uint32_t swizzled(uint32_t a, int bytes) /* a pattern of so many bytes; 16: none */
+/* a pattern of so many bytes; 16: none */
+static uint32_t swizzled(uint32_t a, int bytes)
 {
     return bytes == 128  ? a ^ (a >> 7 & 7) << 4
            : bytes == 64 ? a ^ (a >> 7 & 3) << 4

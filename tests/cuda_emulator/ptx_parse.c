@@ -209,9 +209,8 @@ static char *operand(parser *p, char *s, ptx_operand *o)
     } else if (shared >= 0) {
         o->kind = O_IMM;
         o->imm = (uint64_t)shared;
-    } else if (p->m->external[0] &&
-               strcmp(name, p->m->external) ==
-                   0) { /* memory given at the launch, behind what the entry declares */
+        /* memory given at the launch, behind what the entry declares */
+    } else if (p->m->external[0] && strcmp(name, p->m->external) == 0) {
         size_t align = (size_t)p->m->external_align;
         o->kind = O_IMM;
         o->imm = p->e->dynamic_at = (p->e->shared_bytes + align - 1) / align * align;

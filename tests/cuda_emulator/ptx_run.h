@@ -24,17 +24,19 @@ typedef struct {
     int pc;
     uint8_t state, barrier, cluster_phase; /* number of the barrier it waits at */
     uint16_t fences;                       /* fence.proxy.async so far */
-    uint32_t known;                        /* of its own warp's clock, by waits of this thread */
-    int threads, groups,
-        bulk; /* threads asked for at the barrier; groups committed: of cp.async, of bulk stores */
+    /* of its own warp's clock, by waits of this thread */
+    uint32_t known;
+    /* threads asked for at the barrier; groups committed: of cp.async, of bulk stores */
+    int threads, groups, bulk;
     uint64_t *reg;
 } thread;
 typedef struct {
     uint32_t at; /* offset in shared memory */
     bool live, fenced, phase;
     int count, pending, tx;
-    uint32_t copies;                    /* clock of its agent */
-    uint32_t now[VECTOR], done[VECTOR]; /* what the arrivals of this phase, of the last one know */
+    uint32_t copies; /* clock of its agent */
+    /* what the arrivals of this phase, of the last one know */
+    uint32_t now[VECTOR], done[VECTOR];
 } mbarrier;
 typedef struct machine machine;
 /* cp.async: done at its wait */
@@ -64,8 +66,8 @@ typedef struct {
     char map[128];
     int32_t at[5];
     uint32_t shared, bar, bytes;
-    int rank, by, thread,
-        group; /* blocks of the cluster: whose memory, who asked; of a store: its group or -1 */
+    /* blocks of the cluster: whose memory, who asked; of a store: its group or -1 */
+    int rank, by, thread, group;
     bool load;
 } pending_copy;
 typedef struct {
@@ -89,8 +91,8 @@ struct machine {
     uint32_t (*clock)[VECTOR], (*named)[VECTOR]; /* of each warp; of each barrier */
     uint64_t *regs;
     warp_state *w;
-    int arrived[16], free_regs, live; /* by bar.arrive; registers of the block that no warp holds;
-                                         threads that have not ended */
+    /* by bar.arrive; registers of the block that no warp holds; threads that have not ended */
+    int arrived[16], free_regs, live;
     mbarrier *bar;
     small_copy *pending;
     int n_bar, n_pending, cap_pending;
@@ -108,8 +110,9 @@ void set(machine *, const ptx_operand *, uint64_t);
 uint64_t address_of(machine *, const ptx_operand *);
 float half_value(uint16_t), bf16_value(uint16_t);
 enum { ATOMIC = 1, ASYNC = 2, TENSOR = 4, MBARRIER = 8, ARRIVING = 16 };
-/* by an atomic; read by the async proxy; written by it; of an mbarrier; by cp.async, not waited for
- * yet */
+/* by an atomic; read by the async proxy; written
+                                                  * by it; of an mbarrier; by cp.async, not waited
+                                                  * for yet */
 /* n bytes for the thread m->me, checked and noted; shared addresses may be those of another block
  * of the cluster. */
 char *reach(machine *, const ptx_inst *, int space, uint64_t address, int n, bool writes,

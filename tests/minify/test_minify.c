@@ -431,7 +431,8 @@ static void crash_reaches_the_caller(const char *test, void *hang, const char *w
     dync_clear_error();
     dync_compiled_free(f);
 }
-TEST(a_crash_in_compiled_code_becomes_an_error) /* a sanitizer ends the process in its own way */
+/* a sanitizer ends the process in its own way */
+TEST(a_crash_in_compiled_code_becomes_an_error)
 {
     crash_reaches_the_caller("crash", NULL, "compiled code ");
     EXPECT(strstr(program_out, "killed by signal") || strstr(program_out, "ended the process"));

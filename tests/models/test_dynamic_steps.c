@@ -188,8 +188,8 @@ typedef struct {
     dync_cell *lr, *count;
     double rate;
 } by_hand;
-static dync_tensor *rated(by_hand *t, dync_tensor *grad,
-                          dync_value scale) /* in eager calls the rate is a plain number */
+/* in eager calls the rate is a plain number */
+static dync_tensor *rated(by_hand *t, dync_tensor *grad, dync_value scale)
 {
     grad = dync_div(grad, scale);
     return t->lr ? dync_mul(grad, dync_cell_get(t->lr)) : dync_mul(grad, t->rate);

@@ -25,7 +25,8 @@ typedef struct {
 } tensors;
 static struct {
     char op[96];
-    bool copy; /* in place: the first argument is cloned in front of the operator */
+    /* in place: the first argument is cloned in front of the operator */
+    bool copy;
     int n;
     dync_value args[MOST_ARGS];
     dync_scope scope;
@@ -132,8 +133,8 @@ static void collect(tensors *list, dync_value v)
     }
 }
 
-/* backend: NULL calls the operator, else it is compiled, once for an open call. -> results, or -1
- */
+/* backend: NULL calls the operator, else it is compiled, once for an open call. -> results, or
+ * -1 */
 int opinfo_call(const char *backend, int dynamic, int double_backward);
 int opinfo_call(const char *backend, int dynamic, int double_backward)
 {

@@ -8,7 +8,8 @@
 enum { LOWS = 6, N = 65536 * LOWS };
 static const uint32_t low[LOWS] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
 
-static uint16_t rounded(uint32_t bits) /* to nearest, ties to even; NaN stays NaN, quiet */
+/* to nearest, ties to even; NaN stays NaN, quiet */
+static uint16_t rounded(uint32_t bits)
 {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);

@@ -2,7 +2,7 @@
  * long double libm.
  *
  *   make split && cc -std=c11 -O2 -DDYNC__SPLIT -o vecmath_ulp tests/soak/vecmath_ulp.c
- * build/split/libdync.a -lm -pthread
+ *   build/split/libdync.a -lm -pthread
  *   ./vecmath_ulp [function or all] [f32 or f64] [stride, or random arguments for f64] [fast]
  *
  * f32: every stride-th of all 2^32 floats (1: all of them); f64: random bits and random reals. One

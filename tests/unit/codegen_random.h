@@ -67,8 +67,8 @@ TEST__UNUSED static int random_dtype(void)
     return often[test_random() % (sizeof often / sizeof often[0])];
 }
 
-/* Line `at` of a table along one loop, `at` from the others: what index_select and embedding are.
- */
+/* Line `at` of a table along one loop, `at` from the others: what index_select and embedding
+ * are. */
 TEST__UNUSED static void add_line(random_kernel *g, int n_dims)
 {
     int along = test_random_int(0, n_dims - 1), lines = test_random_int(1, 9), id = g->k->buf.n;
@@ -158,9 +158,10 @@ TEST__UNUSED static void add_op(random_kernel *g)
         keep_value(g, dync__lb_cast(&g->b, v, types[test_random() % 5]), false);
         return;
     case DYNC__P_bitcast:
+        /* the bits of a computed NaN are open */
         if ((type != DYNC_BOOL && g->k->inst.at[v].prim == DYNC__P_load &&
              !(g->k->buf.at[g->k->inst.at[v].buf].mode & DYNC__BUF_OUT)) ||
-            type == DYNC_I32 || type == DYNC_I64) /* the bits of a computed NaN are open */
+            type == DYNC_I32 || type == DYNC_I64)
             keep_value(g,
                        dync__lb_bitcast(&g->b, v,
                                         type == DYNC_F32   ? DYNC_I32

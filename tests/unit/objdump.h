@@ -130,8 +130,8 @@ static bool objdump_run(const objdump_code *code, int n, char *out, size_t room)
     return status == 0;
 }
 
-/* How many instructions were compared; 0: one differs, which is reported; -1: there is no objdump.
- */
+/* How many instructions were compared; 0: one differs, which is reported; -1: there is no
+ * objdump. */
 TEST__UNUSED static int objdump_compare(const objdump_code *code, int n)
 {
     char out[64], line[512], mine[256];

@@ -7,11 +7,12 @@
 
 /* ---- samples
  * One text per call, arguments separated by blanks:
- *   t2,3  floating tensor in (-1, 1), requires grad     p2,3  the same in (0.5, 1.5)      s2,3
- * values apart by 0.1, in random order c2,3  as t, no grad                            v2,3  a
- * transposed view of a t    q2,3  as p, no grad b2,3  bool x2,3:4  I64 below 4               y2,3:4
- * I64, no two equal along dim 0 [ ... ]  a list of tensors     i5 f0.5 B1  numbers and flags   D2,3
- * dims   d float dtype code   n  none   'ij->ji'  text */
+ *   t2,3  floating tensor in (-1, 1), requires grad p2,3 the same in (0.5, 1.5) s2,3 values apart
+ *         by 0.1, in random order
+ *   c2,3  as t, no grad v2,3 a transposed view of a t q2,3 as p, no grad
+ *   b2,3  bool x2,3:4 I64 below 4 y2,3:4 I64, no two equal along dim 0
+ *   [ ... ]  a list of tensors i5 f0.5 B1 numbers and flags D2,3 dims d float dtype code n none 
+ *            'ij->ji' text */
 typedef struct sample {
     const char *op, *args;
 } sample;

@@ -7,8 +7,8 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-/* Runs k by the interpreter and by the oracle on equal random data; true where every output agrees.
- */
+/* Runs k by the interpreter and by the oracle on equal random data; true where every output
+ * agrees. */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
 {
     void *mine[MAX_BUFS], *theirs[MAX_BUFS];

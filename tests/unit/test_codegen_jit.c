@@ -498,8 +498,8 @@ TEST(sums_have_the_interpreters_bits)
             ok = EXPECT_OK(dync__code_run(code, mine, 0, 0)) &&
                  EXPECT_OK(dync__code_run(plain, theirs, 0, 0)) &&
                  (product || EXPECT(memcmp(y, z, (size_t)rows * (wide ? 8 : 4)) == 0));
-            for (int e = 0; e < rows && product && ok;
-                 e++) /* the interpreter multiplies one after another */
+            /* the interpreter multiplies one after another */
+            for (int e = 0; e < rows && product && ok; e++)
                 ok = wide ? EXPECT_NEAR(y[e] / z[e], 1, TOL_F32_CHAIN)
                           : ((float *)z)[e] == 0 ||
                                 EXPECT_NEAR((double)((float *)y)[e] / (double)((float *)z)[e], 1,
@@ -594,8 +594,8 @@ TEST(indexed_loads)
             EXPECT(agree(k, elements, 0, isa, true));
             dync__arena_free(&arena);
         }
-    for (int i = 0; i < 300; i++) /* reduced along the index, columns side by side: the index of all
-                                     lanes at once, or of each */
+    /* reduced along the index, columns side by side: the index of all lanes at once, or of each */
+    for (int i = 0; i < 300; i++)
         for (int isa = 1; isa <= dync__tile_isa(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150),
@@ -850,8 +850,8 @@ TEST(crossed_loops)
                (long long)blocks, (long long)n_declined);
     EXPECT(dync__tile_isa() == 0 || blocks > 30);
 #if defined(__linux__)
-    char path[400], command[500]; /* once more where transpositions are AVX2's, and where there is
-                                     no such code */
+    /* once more where transpositions are AVX2's, and where there is no such code */
+    char path[400], command[500];
     extern int setenv(const char *, const char *, int), unsetenv(const char *);
     extern long readlink(const char *, char *, size_t);
     long n = readlink("/proc/self/exe", path, sizeof path - 1);

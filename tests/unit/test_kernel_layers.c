@@ -194,8 +194,8 @@ static void random_attention(dync_dtype dtype, double tol, int most)
     check(&l, dtype, tol);
 }
 
-/* Sizes inside one block and over several, which divide nothing; masks with rows that see nothing.
- */
+/* Sizes inside one block and over several, which divide nothing; masks with rows that see
+ * nothing. */
 TEST(attention)
 {
     for (int i = 0; i < 40; i++) DYNC_SCOPE

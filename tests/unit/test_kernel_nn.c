@@ -375,8 +375,8 @@ static void check_pool(bool max, bool nan)
     add(&f, DYNC_F32, 4, xs, test_random() % 2);
     add(&f, DYNC_F32, 4, ys, test_random() % 2);
     if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
-    for (int64_t i = 0; nan && i < planes[0] * planes[1] * h * w;
-         i++) /* windows of nothing but -inf: the first of the picture */
+    /* windows of nothing but -inf: the first of the picture */
+    for (int64_t i = 0; nan && i < planes[0] * planes[1] * h * w; i++)
         if (test_random() % 4)
             dync__store_f64(
                 at(&f, 0, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w),

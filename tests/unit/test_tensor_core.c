@@ -471,7 +471,8 @@ TEST(a_buffer_instead_of_malloc)
     EXPECT(!dync__mem_in_use());
 }
 
-#if !defined(DYNC_SMALL) /* which keeps no blocks for reuse and has few slots */
+/* which keeps no blocks for reuse and has few slots */
+#if !defined(DYNC_SMALL)
 TEST(steady_state_makes_no_malloc)
 {
     int64_t mallocs = 0;

@@ -27,7 +27,8 @@ typedef struct dync__eval_run {
     uint64_t seed, offset;
     int64_t n_inner;
     dync__scalar *value; /* of the current index, one per instruction */
-    dync__scalar **kept; /* of the whole phase, where a later phase asks; else NULL */
+    /* of the whole phase, where a later phase asks; else NULL */
+    dync__scalar **kept;
     dync__eval_acc *acc;
     int64_t index[DYNC__LOOP_MAX_DIMS], position; /* position: linearised inner index */
 } dync__eval_run;
@@ -237,9 +238,8 @@ static bool dync__eval_next(dync__eval_run *r, int from, int to)
 static dync_status dync__eval_phase(dync__eval_run *r, int first, int end)
 {
     const dync__kernel *k = r->k;
-    for (int i = first; i < end; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce ||
-            k->inst.at[i].prim == DYNC__P_scan) /* a scan's immediate is 0: SUM */
+    for (int i = first; i < end; i++) /* a scan's immediate is 0: SUM */
+        if (k->inst.at[i].prim == DYNC__P_reduce || k->inst.at[i].prim == DYNC__P_scan)
             dync__eval_acc_begin(&r->acc[i], (int)k->inst.at[i].imm.i,
                                  dync__eval_operand_type(k, &k->inst.at[i]));
     for (r->position = 0; r->position < r->n_inner; r->position++) {
