@@ -2,21 +2,22 @@
 # tests/codegen/diff.sh BUILD REF SET: the machine code of REF beside that of the working tree; `make codegen-diff` calls it.
 # Each side's own tests run with record.c in them; what a commit made is kept under BUILD/codegen.
 build=$1 ref=$2 set=$3
-here=$(pwd) out=$(mkdir -p "$build/codegen" && cd "$build/codegen" && pwd)
+here=$(pwd) out=$build/codegen
+mkdir -p "$out"
 commit=$(git rev-parse --verify --quiet "$ref^{commit}") || { echo "no such revision: $ref"; exit 2; }
 wrapped="cpu_features x_finish x_watch code_new code_new_for inductor_lower gt_code ctile_code cblock_code"
 quick="unit/test_codegen_levels unit/test_codegen_jit unit/test_fuse unit/test_epilogue unit/test_ops nn/test_conv_plan nn/test_layers models/test_models
        random/test_random_table"
 cores=$(nproc 2>/dev/null || echo 2)
 
-# side SOURCE WORK: makes WORK/records
+# side SOURCE WORK: makes WORK/records, WORK relative to SOURCE (compiler caches make absolute names relative, also in what they say to make)
 side()
 {
     cd "$1" || exit 2
-    b=$2/build flags= names= list=
+    b=$2/build flags= list=
     for w in $wrapped; do flags="$flags --wrap=dync__$w"; done
     for t in $(grep -l '^TEST_MAIN' tests/*/*.c | grep -v '^tests/cuda/'); do
-        case $set:$t in
+        case $set:$t in       # of those that do not run here: what breaks memory, processes and files on purpose
         quick:*) for q in $quick; do [ "$t" = "tests/$q.c" ] && list="$list $b/${t%.c}"; done ;;
         *:tests/fault/* | *:tests/minify/* | *thread*) ;;
         *) list="$list $b/${t%.c}" ;;
@@ -24,12 +25,12 @@ side()
     done
     rm -f "$2/records" "$2/records.seen" "$2/done"
     make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 dync.h "$b/split/libdync.a" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
-    record=$here/tests/codegen
-    [ -f tests/codegen/record.c ] && record=tests/codegen
+    record=tests/codegen
+    [ -f $record/record.c ] || record=$here/tests/codegen
     ${CC:-cc} -std=gnu11 -O1 -DDYNC__SPLIT -Isrc -c $record/record.c -o "$2/record.o" || exit 2
     make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 LD="ld$flags" LDFLAGS="$2/record.o $b/split/libdync.a$(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g')" \
         $list "$b/tools/runtests" "$b/dync.o" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
-    export CODE_RECORD="$2/records" DYNC_CPU=avx2
+    export CODE_RECORD="$(cd "$2" && pwd)/records" DYNC_CPU=avx2
     if python3 $record/peers.py . > "$2/rows.txt" 2>"$2/peers.log"; then
         ${CC:-cc} -std=c11 -O1 -I. -DDYNC__IMPLEMENTED $record/peers.c "$b/dync.o" "$2/record.o" $(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g') \
             -lm -pthread -o "$2/peers" && "$2/peers" "$2/rows.txt" >> "$2/log" 2>&1 || echo "  rows of bench/peers failed: see $2/log"
@@ -42,12 +43,13 @@ side()
 }
 
 old=$out/$commit$set
+case $build in /*) at=$old ;; *) at=$(echo "$out/source" | sed 's,[^/][^/]*,..,g')/$old ;; esac
 if [ ! -f "$old/done" ]; then
     find "$out" -maxdepth 1 -name '????????????????????????????????????????*' -mtime +1 -exec rm -rf {} +
-    mkdir -p "$old" "$out/source" && rm -rf "$out/source" && mkdir -p "$out/source" && git archive "$commit" | tar -x -C "$out/source" || exit 2
-    (side "$out/source" "$old") || exit 2
+    rm -rf "$out/source" && mkdir -p "$old" "$out/source" && git archive "$commit" | tar -x -C "$out/source" || exit 2
+    (side "$out/source" "$at") || exit 2
     rm -rf "$old/build" "$old/run" "$old/records.seen"
 fi
 mkdir -p "$out/tree"
-(side "$here" "$out/tree") || exit 2
+(side . "$out/tree") || exit 2
 "$build/tools/codegen-diff" "$old/records" "$out/tree/records" "$out"
