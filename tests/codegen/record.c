@@ -215,7 +215,8 @@ dync_status __wrap_dync__inductor_lower(dync__graph *g, const bool *used,
 
 dync__gt_fn __wrap_dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    /* Their table does not know levels: it would hand them to who runs. test_codegen_levels makes all there are. */
+    /* Their table does not know levels: it would hand them to who runs. test_codegen_levels makes
+     * all there are. */
     if (now.features) return NULL;
     begin(NULL);
     snprintf(now.name, sizeof now.name, "gemm kind %d type %d flags %d rows %d vectors %d", kind,
