@@ -30,7 +30,7 @@ static bool says_rule(const char *comment, size_t n)
     return false;
 }
 
-/* Functions of the text without a rule. */
+/* Functions of the text without a rule. A comment behind a blank line begins anew. */
 static int without(const char *text, bool tell)
 {
     bool section = false, here = false;
@@ -39,7 +39,9 @@ static int without(const char *text, bool tell)
         if (strncmp(p, "/*", 2) == 0) {
             const char *end = strstr(p, "*/");
             if (!end) break;
-            here = says_rule(p, (size_t)(end - p));
+            /* words about one of several declarations keep what was said of all of them */
+            bool within = p > text + 1 && p[-2] != '\n' && strncmp(p, "/* ----", 7) != 0;
+            here = says_rule(p, (size_t)(end - p)) || (here && within);
             if (strncmp(p, "/* ----", 7) == 0) section = here;
             p = end;
         } else if (strncmp(p, "DYNC_API ", 9) == 0 && !here && !section) {

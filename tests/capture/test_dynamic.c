@@ -194,22 +194,22 @@ TEST(marked_and_left_one_value_is_an_error)
 static int dim_line;
 static dync_tensor *as_double(dync_tensor *x)
 {
-    dim_line = __LINE__;
+    dim_line = __LINE__ + 1;
     return dync_mul(x, (double)dync_dim(x, 0));
 }
 static dync_tensor *as_float(dync_tensor *x)
 {
-    dim_line = __LINE__;
+    dim_line = __LINE__ + 1;
     return dync_add(x, (float)dync_dim(x, 0));
 }
 static dync_tensor *negative(dync_tensor *x)
 {
-    dim_line = __LINE__;
+    dim_line = __LINE__ + 1;
     return dync_sub(-(double)dync_dim(x, 0), x);
 }
 static dync_tensor *end_of_range(dync_tensor *x)
 {
-    dim_line = __LINE__;
+    dim_line = __LINE__ + 1;
     return dync_arange(0, (double)dync_dim(x, 0), 1);
 }
 static dync_tensor *as_it_is(dync_tensor *x)
