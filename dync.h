@@ -56050,19 +56050,36 @@ static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and
  * back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
-/* takes the references of tensors over */
-DYNC__FN dync_value dync__arg_to_value(const dync__arg *);
-/* gives up the references of a nested argument: NONE then */
-DYNC__FN void dync__arg_release(dync__arg *);
-/* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL
- * fails. */
-typedef dync__node *(*dync__node_map)(void *user, dync__node *old);
-DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out,
-                                   dync__node_map, void *user);
-DYNC__FN dync__node *dync__graph_copy_call(dync__graph *, dync__node *old, dync__node_map,
-                                           void *user);
-DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *, const dync__node *old,
-                                                  const char *name);
+DYNC__FN dync_value
+dync__arg_to_value(const dync__arg *); /* takes the references of tensors over */
+DYNC__FN void dync__arg_release(
+    dync__arg *); /* gives up the references of a nested argument: NONE then */
+/* copy.c: a graph made again. A function gives what stands in the new graph for a node of the old
+ * one: the old node itself says that nothing does; NULL: an argument is missing, or no memory. */
+typedef struct dync__rewrite dync__rewrite;
+typedef dync__node *(*dync__rewrite_fn)(dync__rewrite *, dync__node *old);
+struct dync__rewrite {
+    dync__graph *from, *to;   /* from is only read */
+    dync__node **copy;        /* what stands for a node, by the index of the old one */
+    dync__rewrite_fn missing; /* makes what an argument asks for and nobody put; NULL: fails */
+    void *user;
+};
+/* The whole graph through fn. *out: the new one, of the same name and symbols. */
+DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
+                                         dync__graph **out);
+/* The same as it is: what a function gives for a node that it does not change. Arguments are looked
+ * up. */
+DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *, dync__node *old);
+DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *, const dync__node *old,
+                                         const char *name); /* any value as an input */
+DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *,
+                                      dync__node *old); /* what stands for it; NULL: nothing */
+DYNC__FN bool dync__rewrite_arg(dync__rewrite *, const dync__arg *in, dync__arg *out);
+/* By hand: an empty graph (from NULL: nothing to be looked up), nodes in any order, the end (frees
+ * the map; *out NULL where status or the graph failed). */
+DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *, dync__graph *from, const char *name);
+DYNC__FN dync_status dync__rewrite_put(dync__rewrite *, dync__node *old, dync__rewrite_fn fn);
+DYNC__FN dync_status dync__rewrite_end(dync__rewrite *, dync_status, dync__graph **out);
 DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */
@@ -56506,21 +56523,34 @@ DYNC__FN bool dync__graph_shows_inputs(dync__graph *g)
 }
 
 /* ==== graph/copy.c ================================================================================= */
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
- * export share. */
+/* graph/copy.c: a graph made again, node by node: what cutting, partitioning, splitting, exporting
+ * and the minifier share. After graph.c.
+ *
+ * A rewrite knows for each node of the old graph what stands for it in the new one. It is kept by
+ * index beside the graphs: the old one is only read and may be other threads', too. A whole graph
+ * goes through dync__graph_rewrite and a function from old nodes to new ones; who makes parts of a
+ * graph, or two graphs of one, begins and ends a rewrite by hand and puts the nodes that it wants.
+ */
 
-DYNC__FN bool dync__graph_copy_arg(dync__graph *g, const dync__arg *in, dync__arg *out,
-                                   dync__node_map map, void *user)
+/* ---- one node ------------------------------------------------------------------------------ */
+DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
+{
+    dync__node **slot = &r->copy[old->index];
+    if (!*slot && r->missing) *slot = r->missing(r, old);
+    return *slot;
+}
+
+DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
-        out->as.node = map(user, in->as.node);
+        out->as.node = dync__rewrite_at(r, in->as.node);
         return out->as.node != NULL;
     }
     if (in->kind != DYNC__A_LIST) return true;
-    out->as.list = dync__arena_alloc(&g->arena, (size_t)(in->n + 1) * sizeof *out);
+    out->as.list = dync__arena_alloc(&r->to->arena, (size_t)(in->n + 1) * sizeof *out);
     for (int i = 0; out->as.list && i < in->n; i++)
-        if (!dync__graph_copy_arg(g, &in->as.list[i], &out->as.list[i], map, user)) return false;
+        if (!dync__rewrite_arg(r, &in->as.list[i], &out->as.list[i])) return false;
     return out->as.list != NULL;
 }
 
@@ -56548,42 +56578,98 @@ static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
                : NULL;
 }
 
-DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync__node_map map,
-                                           void *user)
+DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old, const char *name)
 {
+    dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
+    if (!n) return NULL;
+    n->env = old->env;
+    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
+    if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
+    n = dync__copy_types(n, old);
+    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
+    return n;
+}
+
+static dync__node *dync__rewrite_call(dync__rewrite *r, const dync__node *old)
+{
+    dync__graph *g = r->to;
     dync__arg few[DYNC__MAX_ARGS], *args = few;
-    dync__node *n;
-    if (old->kind == DYNC__N_GET_ATTR) {
-        n = dync__graph_attr(g, old->name, old->target, old->value);
-    } else {
-        if (old->nargs > DYNC__MAX_ARGS &&
-            !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
-            return NULL;
-        for (int i = 0; i < old->nargs; i++)
-            if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
-        n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
-        if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
-        n->kind = old->kind;
-        if (old->callee &&
-            !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
-            return NULL;
-    }
+    if (old->nargs > DYNC__MAX_ARGS &&
+        !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+        return NULL;
+    for (int i = 0; i < old->nargs; i++)
+        if (!dync__rewrite_arg(r, &old->args[i], &args[i])) return NULL;
+    dync__node *n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+    if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
+    n->kind = old->kind;
+    if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
+        return NULL;
+    return n;
+}
+
+DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *r, dync__node *old)
+{
+    dync__arg result;
+    if (old->kind == DYNC__N_PLACEHOLDER) return dync__rewrite_input(r, old, old->name);
+    if (old->kind == DYNC__N_OUTPUT)
+        return dync__rewrite_arg(r, &old->args[0], &result) ? dync__graph_output(r->to, &result)
+                                                            : NULL;
+    dync__node *n = old->kind == DYNC__N_GET_ATTR
+                        ? dync__graph_attr(r->to, old->name, old->target, old->value)
+                        : dync__rewrite_call(r, old);
     if (!n) return NULL;
     n->env = -1;
     return dync__copy_types(n, old);
 }
 
-DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *g, const dync__node *old,
-                                                  const char *name)
+/* ---- a graph --------------------------------------------------------------------------------- */
+static size_t dync__rewrite_bytes(const dync__rewrite *r)
 {
-    dync__node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
-    if (!n) return NULL;
-    n->env = old->env;
-    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
-    if (!renamed && !dync__copy_text(g, old->target, &n->target)) return NULL;
-    n = dync__copy_types(n, old);
-    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
-    return n;
+    return (size_t)(r->from ? r->from->node.n + 1 : 1) * sizeof *r->copy;
+}
+
+DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *r, dync__graph *from, const char *name)
+{
+    *r = (dync__rewrite){.from = from, .to = dync__graph_new(name)};
+    r->copy = dync__calloc(dync__rewrite_bytes(r));
+    return r->to && r->copy ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__rewrite_put(dync__rewrite *r, dync__node *old, dync__rewrite_fn fn)
+{
+    uint64_t errors = dync__error_count();
+    dync__node *n = fn(r, old);
+    r->copy[old->index] = n == old ? NULL : n;
+    if (n && !r->to->failed) return DYNC_OK;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return r->to->failed ? DYNC_ERR_MEMORY
+                         : dync__fail(DYNC_ERR_INTERNAL, "graph %s: an argument of %s is missing",
+                                      r->from->name, old->name);
+}
+
+DYNC__FN dync_status dync__rewrite_end(dync__rewrite *r, dync_status status, dync__graph **out)
+{
+    dync__free(r->copy, dync__rewrite_bytes(r));
+    r->copy = NULL;
+    if (status == DYNC_OK && r->to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK)
+        dync__graph_unref(r->to);
+    else
+        dync__graph_renumber(r->to);
+    *out = status == DYNC_OK ? r->to : NULL;
+    return status;
+}
+
+DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
+                                         dync__graph **out)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, from, from->name);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, from)) status = DYNC_ERR_MEMORY;
+    r.user = user;
+    for (int i = 0; i < from->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, from->node.at[i], fn);
+    return dync__rewrite_end(&r, status, out);
 }
 
 /* The output node: a list of the copies of `old`. */
@@ -59797,11 +59883,11 @@ DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int 
  * Running the parts in sequence, values passed by name, is running the graph. */
 
 typedef struct dync__split {
-    dync__graph *whole, *part;
-    int index;         /* of the part being made */
-    int *part_of;      /* per node of whole; -1 inputs */
-    int *last_part;    /* per node: the last part that reads it; -1 nobody */
-    dync__node **here; /* per node: its copy in the current part */
+    dync__graph *whole;
+    dync__rewrite to; /* the part being made */
+    int index;
+    int *part_of;   /* per node of whole; -1 inputs */
+    int *last_part; /* per node: the last part that reads it; -1 nobody */
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -59810,68 +59896,67 @@ static void dync__split_use(void *user, dync__arg *arg)
     if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
 }
 
-/* The value in the part being made; brought in as an input or attribute where it was defined
- * before. NULL: no memory. */
-static dync__node *dync__split_value(void *user, dync__node *old)
+/* A value that an earlier part makes, or an input: an input of this part. Attributes are its own.
+ */
+static dync__node *dync__split_value(dync__rewrite *r, dync__node *old)
 {
-    dync__split *s = user;
-    dync__node **slot = &s->here[old->index];
-    if (!*slot)
-        *slot = old->kind == DYNC__N_GET_ATTR
-                    ? dync__graph_copy_call(s->part, old, NULL, NULL)
-                    : dync__graph_copy_placeholder(s->part, old, old->name);
-    return *slot;
+    return old->kind == DYNC__N_GET_ATTR ? dync__rewrite_copy(r, old)
+                                         : dync__rewrite_input(r, old, old->name);
 }
 
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
     result.as.list =
-        dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+        dync__arena_alloc(&s->to.to->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
     if (!result.as.list) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->whole->node.n; i++)
-        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index)
-            result.as.list[result.n++] = dync__arg_node(s->here[i]);
-    return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+        if (s->part_of[i] == s->index && s->to.copy[i] && s->last_part[i] > s->index)
+            result.as.list[result.n++] = dync__arg_node(s->to.copy[i]);
+    return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
  * come in, too. */
 static dync_status dync__split_sizes(dync__split *s)
 {
-    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
+    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->to.to); i++) {
         dync__node *in = s->whole->node.at[i];
         bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
-        if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
+        if (sized && !dync__rewrite_at(&s->to, in)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__split_part(dync__split *s, dync__graph **out)
+static dync_status dync__split_nodes(dync__split *s)
 {
     dync__graph *whole = s->whole;
-    char name[32];
-    dync__format(name, sizeof name, "submod_%d", s->index);
-    memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
-    s->part = *out = dync__graph_new(name);
-    if (!s->part) return DYNC_ERR_MEMORY;
-    if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync__node *old = whole->node.at[i];
         dync__arg result;
         if (s->part_of[i] != s->index) continue;
         if (old->kind != DYNC__N_OUTPUT) {
-            s->here[i] = dync__graph_copy_call(s->part, old, dync__split_value, s);
-            if (!s->here[i]) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__rewrite_put(&s->to, old, dync__rewrite_copy));
             continue;
         }
-        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
-            return DYNC_ERR_MEMORY;
+        if (!dync__rewrite_arg(&s->to, &old->args[0], &result)) return DYNC_ERR_MEMORY;
         DYNC__TRY(dync__split_sizes(s));
-        return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+        return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     DYNC__TRY(dync__split_sizes(s));
     return dync__split_output(s);
+}
+
+static dync_status dync__split_part(dync__split *s, dync__graph **out)
+{
+    char name[32];
+    dync__format(name, sizeof name, "submod_%d", s->index);
+    dync_status status = dync__rewrite_begin(&s->to, s->whole, name);
+    s->to.missing = dync__split_value;
+    if (status == DYNC_OK && !dync__graph_takes_symbols(s->to.to, s->whole))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__split_nodes(s);
+    return dync__rewrite_end(&s->to, status, out);
 }
 
 /* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
@@ -59911,8 +59996,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
     dync__split s = {.whole = g};
     s.part_of = dync__arena_alloc(&arena, n * sizeof *s.part_of);
     s.last_part = dync__arena_alloc(&arena, n * sizeof *s.last_part);
-    s.here = dync__arena_alloc(&arena, n * sizeof *s.here);
-    dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = s.part_of && s.last_part ? DYNC_OK : DYNC_ERR_MEMORY;
     int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
     if (count > *nparts)
         status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
@@ -59921,10 +60005,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
         s.index = made;
         status = dync__split_part(&s, &part);
         parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
-        if (status != DYNC_OK)
-            dync__graph_unref(part);
-        else if (!parts[made])
-            status = DYNC_ERR_MEMORY;
+        if (!parts[made] && status == DYNC_OK) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
         dync_graph_free(parts[i]);
@@ -60083,38 +60164,19 @@ static bool dync__concrete_size(void *user, int64_t *size)
     return c->ok;
 }
 
-static dync__node *dync__concrete_node(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
 {
-    dync__graph *to = dync__graph_new(g->name);
     dync__concrete c = {g->syms, value, true};
-    /* by index; the graph itself is other threads' too */
-    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);
-    dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT)
-            copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy))
-            copy[i] = dync__graph_output(to, &result);
-        if (!copy[i]) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(copy, (size_t)(g->node.n + 1) * sizeof *copy);
-    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
-        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
-    if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
-    if (status != DYNC_OK) {
+    dync__graph *to;
+    *out = NULL;
+    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
+    dync__symtab_free(to->syms);
+    to->syms = NULL;
+    to->symbol.n = 0;
+    if (!dync__graph_each_size(to, dync__concrete_size, &c)) {
         dync__graph_unref(to);
-        return status;
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     }
-    dync__graph_renumber(to);
     *out = to;
     return DYNC_OK;
 }
@@ -65444,11 +65506,6 @@ static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const
     return DYNC_OK;
 }
 
-static dync__node *dync__lift_node(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g,
                                     const dync__lift_place *p, int env)
 {
@@ -65463,39 +65520,38 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     return n->sym ? n : NULL;
 }
 
-/* A copy of g with inputs in the places. NULL: no memory. */
-static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift,
+static dync__node *dync__lift_node(dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_copy(r, old);
+    if (n && old->kind == DYNC__N_PLACEHOLDER) n->has_info = old->has_info;
+    return n;
+}
+
+static dync_status dync__lift_inputs(dync__tracer *t, dync__rewrite *r, const dync__lift *lift,
                                      const int *in_env)
 {
-    dync__graph *to = dync__graph_new(g->name);
-    size_t room = (size_t)(g->node.n + 1) * sizeof(dync__node *);
-    dync__node **copy = dync__calloc(room);
-    bool ok = to && copy && dync__graph_takes_symbols(to, g);
-    for (int i = 0; i < g->node.n && ok; i++) {
-        dync__node *old = g->node.at[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT)
-            copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__lift_node, copy))
-            copy[i] = dync__graph_output(to, &result);
-        if (copy[i] && old->kind == DYNC__N_PLACEHOLDER && !old->has_info)
-            copy[i]->has_info = false;
-        ok = copy[i] != NULL;
+    for (int i = 0; i < lift->n; i++) {
+        dync__node *n =
+            dync__lift_input(t, r->to, r->from, &lift->place[i], in_env[r->from->n_inputs + i]);
+        if (!n) return DYNC_ERR_MEMORY;
+        r->copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
     }
-    for (int i = 0; i < lift->n && ok; i++) {
-        dync__node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
-        if (n) copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
-        ok = n != NULL;
-    }
-    dync__free(copy, room);
-    if (ok && !to->failed) {
-        dync__graph_renumber(to);
-        return to;
-    }
-    dync__graph_unref(to);
-    return NULL;
+    return DYNC_OK;
+}
+
+/* A copy of g with inputs in the places. NULL: no memory. */
+static dync__graph *dync__lift_graph(dync__tracer *t, dync__graph *g, const dync__lift *lift,
+                                     const int *in_env)
+{
+    dync__rewrite r;
+    dync__graph *to;
+    dync_status status = dync__rewrite_begin(&r, g, g->name);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, g)) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, g->node.at[i], dync__lift_node);
+    if (status == DYNC_OK) status = dync__lift_inputs(t, &r, lift, in_env);
+    (void)dync__rewrite_end(&r, status, &to);
+    return to;
 }
 
 static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site,
@@ -65578,34 +65634,32 @@ static void dync__log_break(dync__tracer *t, const char *reason)
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
-/* The value of an old node in the piece: its copy, or a placeholder for its place in the
- * environment. */
-typedef struct dync__piece_map {
-    dync__graph *graph;
-    dync__node **holder;
-} dync__piece_map;
-static dync__node *dync__piece_node(void *user, dync__node *old)
+/* A value from before the piece: a placeholder for its place in the environment, one for all nodes
+ * of that place. */
+static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
 {
-    dync__piece_map *m = user;
-    if (old->mark) return old->mark;
     if (old->env < 0) return NULL;
-    dync__node **holder = &m->holder[old->env];
+    dync__node **holder = &((dync__node **)r->user)[old->env];
     if (*holder) return *holder;
     char name[40];
     bool input = old->kind == DYNC__N_PLACEHOLDER;
     dync__format(name, sizeof name, "stack%d", old->env);
-    *holder = dync__graph_copy_placeholder(m->graph, old, input ? old->name : name);
-    if (*holder && input) (*holder)->target = dync__arena_strdup(&m->graph->arena, old->target);
+    *holder = dync__rewrite_input(r, old, input ? old->name : name);
+    if (*holder && input) (*holder)->target = dync__arena_strdup(&r->to->arena, old->target);
     return *holder;
 }
 
-/* Copies calls [from, to) of the pending graph into a graph of their own. */
+/* Copies calls [from, to) of the pending graph into a graph of their own; mark: a node's copy,
+ * NULL: it has none. */
 static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync__graph *g = dync__graph_new("GraphModule");
+    dync__rewrite r;
+    dync__graph *g;
     dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
-    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__piece_map map = {g, holder};
+    dync_status status = dync__rewrite_begin(&r, t->graph, "GraphModule");
+    if (!holder) status = DYNC_ERR_MEMORY;
+    r.missing = dync__piece_input;
+    r.user = holder;
     int k = 0;
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
         dync__node *old = t->graph->node.at[i];
@@ -65613,13 +65667,12 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
         if (ordinal < from || ordinal >= to) continue;
-        old->mark = dync__graph_copy_call(g, old, dync__piece_node, &map);
-        if (!old->mark) status = DYNC_ERR_MEMORY;
+        status = dync__rewrite_put(&r, old, dync__rewrite_copy);
+        old->mark = r.copy[i];
     }
     dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
-    if (status == DYNC_OK) return g;
-    dync__graph_unref(g);
-    return NULL;
+    (void)dync__rewrite_end(&r, status, &g);
+    return g;
 }
 
 /* ---- running a segment ----------------------------------------------------------------------- */
@@ -71217,38 +71270,16 @@ static bool dync__is_list_item(const dync__node *n)
            dync__is_list_input(n->args[0].as.node);
 }
 
-static dync__node *dync__unlist_map(void *user, dync__node *old)
+/* A list goes, its items become inputs. */
+static dync__node *dync__unlist_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
-}
-
-static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u)
-{
-    dync__graph *g = u->graph = dync__graph_new(old->name);
-    dync__arg result;
-    if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < old->node.n; i++) {
-        dync__node *n = old->node.at[i];
-        bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
-        n->mark = NULL;
-        if (input && dync__is_list_input(n)) continue;
-        if (input || item) {
-            u->input[u->n] = item ? n->args[0].as.node->index : i;
-            u->item[u->n++] = item ? (int)n->args[1].as.i : -1;
-            n->mark = dync__graph_copy_placeholder(g, n, n->name);
-        } else if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) ||
-                !dync__graph_output(g, &result))
-                return DYNC_ERR_MEMORY;
-            break;
-        } else {
-            n->mark = dync__graph_copy_call(g, n, dync__unlist_map, NULL);
-        }
-        if (!n->mark) return DYNC_ERR_MEMORY;
-    }
-    dync__graph_renumber(g);
-    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    dync__unlisted *u = r->user;
+    bool item = dync__is_list_item(old);
+    if (old->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(old)) return old;
+    if (!item && old->kind != DYNC__N_PLACEHOLDER) return dync__rewrite_copy(r, old);
+    u->input[u->n] = item ? old->args[0].as.node->index : old->index;
+    u->item[u->n++] = item ? (int)old->args[1].as.i : -1;
+    return dync__rewrite_input(r, old, old->name);
 }
 
 static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs,
@@ -71303,7 +71334,7 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, 
     u->input = (int *)(void *)(u + 1);
     u->item = u->input + room;
     dync__graph_renumber(g);
-    dync_status status = dync__unlist_graph(g, u);
+    dync_status status = dync__graph_rewrite(g, dync__unlist_node, u, &u->graph);
     dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in);
     if (!in) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__unlist_values(u, ex, n, in);
@@ -72280,35 +72311,19 @@ DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examp
     return false;
 }
 
-/* ---- the user's graph with its tensors as inputs --------------------------------------------- */
-static dync__node *dync__joint_copied(void *user, dync__node *old)
+/* ---- the user's graph with its tensors as inputs
+ * --------------------------------------------------------------------------------- */
+/* A tensor of the graph is an input behind the others. */
+static dync__node *dync__joint_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
-}
-
-static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__tensor **attr)
-{
-    int k = 0;
-    bool ok = true;
-    for (int i = 0; i < from->node.n && ok; i++) {
-        dync__node *n = from->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER)
-            ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
-    }
-    for (int i = 0; i < from->node.n && ok; i++) {
-        dync__node *n = from->node.at[i], *p;
-        if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
-        dync__info info = {.dtype = n->value->dtype,
-                           .device = n->value->device,
-                           .lay = n->value->lay,
-                           .alias = -1};
-        n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
-        if (p) p->requires_grad[0] = dync__tensor_requires_grad(n->value);
-        attr[k++] = n->value;
-        ok = p != NULL;
-    }
-    return ok;
+    dync__joint *j = r->user;
+    const dync__tensor *t = old->kind == DYNC__N_GET_ATTR ? old->value : NULL;
+    if (!t) return dync__rewrite_copy(r, old);
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    dync__node *n = dync__graph_placeholder(r->to, old->name, NULL, &info);
+    if (n) n->requires_grad[0] = dync__tensor_requires_grad(t);
+    j->attr[j->n_attr++] = old->value;
+    return n;
 }
 
 /* The graph itself where it has no tensors of its own; *out is a reference. */
@@ -72321,24 +72336,8 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
         *out = dync__graph_ref(g);
         return DYNC_OK;
     }
-    dync__graph *to = *out = dync__graph_new(g->name);
     j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
-    if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
-    j->n_attr = n_attr;
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        dync__arg result;
-        if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) ||
-                !dync__graph_output(to, &result))
-                return DYNC_ERR_MEMORY;
-        } else if (n->kind != DYNC__N_PLACEHOLDER && !(n->kind == DYNC__N_GET_ATTR && n->value)) {
-            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL)))
-                return DYNC_ERR_MEMORY;
-        }
-    }
-    dync__graph_renumber(to);
-    return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    return j->attr ? dync__graph_rewrite(g, dync__joint_node, j, out) : DYNC_ERR_MEMORY;
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -73194,26 +73193,7 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
-/* ---- the two graphs: mark holds a node's copy ------------------------------------------------ */
-static dync__node *dync__partition_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
-static dync_status dync__partition_copied(dync__node *old, dync__node *n)
-{
-    old->mark = n;
-    return n ? DYNC_OK
-           : dync_error() != DYNC_OK
-               ? dync_error()
-               : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing",
-                            old->name);
-}
-static dync_status dync__partition_placeholder(dync__graph *g, dync__node *old)
-{
-    return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
-}
+/* ---- the two graphs -------------------------------------------------------------------------- */
 /* A view of a value that was saved as a copy lies as that does. */
 static dync_status dync__partition_view(dync__node *n)
 {
@@ -73235,19 +73215,14 @@ static dync_status dync__partition_view(dync__node *n)
     return DYNC_OK;
 }
 
-static dync_status dync__partition_copy(dync__graph *g, dync__node *old)
+static dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
 {
-    dync__node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+    dync__node *n = dync__rewrite_copy(r, old);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (view &&
-        !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
-        DYNC__TRY(dync__partition_view(n));
-    return dync__partition_copied(old, n);
-}
-
-static void dync__partition_clear(dync__graph *joint)
-{
-    for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
+    if (!view ||
+        dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
+        return n;
+    return dync__partition_view(n) == DYNC_OK ? n : NULL;
 }
 
 /* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
@@ -73281,61 +73256,65 @@ static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
            dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
-static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g, dync__node *old)
+static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *r, dync__node *old)
 {
-    if (dync__part_mutated_root(c, old) < 0) return old->mark;
-    dync__arg arg = dync__arg_node(old->mark);
+    dync__node *n = dync__rewrite_at(r, old);
+    if (dync__part_mutated_root(c, old) < 0) return n;
+    dync__arg arg = dync__arg_node(n);
     dync__info info = old->info[0];
     info.alias = -1;
     if (!dync__part_copy_layout(old, &info.lay)) return NULL;
-    return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+    return dync__graph_call(r->to, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
 
-static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g,
-                                                dync__node *old)
+/* A saved value as an input of backward. */
+static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
 {
-    DYNC__TRY(dync__partition_placeholder(g, old));
-    dync__node *n = old->mark;
-    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay)
-               ? DYNC_OK
-               : DYNC_ERR_MEMORY;
+    dync__node *n = dync__rewrite_input(r, old, old->name);
+    return !n || dync__part_mutated_root(r->user, old) < 0 ||
+                   dync__part_copy_layout(old, &n->info[0].lay)
+               ? n
+               : NULL;
 }
 
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then
  * what is saved. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
-                                           dync__aot_graphs *into)
+static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite *r, int n_out,
+                                                 dync__node *const *out, dync__aot_graphs *into)
 {
-    dync__graph *g = into->fw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
-    if (!g || !all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
-    dync__part_close(c);
-    dync__partition_clear(c->joint);
-    for (int i = 0; i < c->n; i++) {
-        dync__node *n = c->joint->node.at[i];
-        if (c->input[i])
-            DYNC__TRY(dync__partition_placeholder(g, n));
-        else if (c->fw[i])
-            DYNC__TRY(dync__partition_copy(g, n));
-    }
-    for (int i = 0; i < n_out; i++) all[i] = out[i]->mark;
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++)
+        if (c->input[i] || c->fw[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__partition_node));
+    for (int i = 0; i < n_out; i++) all[i] = dync__rewrite_at(r, out[i]);
     into->n_saved = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
         dync__node *n = c->joint->node.at[i];
-        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n)))
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
             return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
         if (c->input[i]) into->saved_input_bytes += bytes;
     }
-    return dync__graph_output_list(g, n_out + into->n_saved, all);
+    return dync__graph_output_list(r->to, n_out + into->n_saved, all);
+}
+
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
+                                           dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    dync__part_close(c);
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    if (status == DYNC_OK) status = dync__partition_forward_nodes(c, &r, n_out, out, into);
+    return dync__rewrite_end(&r, status, &into->fw);
 }
 
 typedef struct dync__recompute {
     dync__cutter *c;
-    dync__graph *g;
+    dync__rewrite *r;
     dync__aot_graphs *into;
     dync_status status;
 } dync__recompute;
@@ -73343,37 +73322,48 @@ static void dync__partition_need(void *user, dync__arg *a)
 {
     dync__recompute *r = user;
     dync__node *n = a->as.node;
-    if (n->mark || r->status != DYNC_OK) return;
-    /* as deep as a chain that is computed again: mincut.c keeps them short */
-    dync__node_each_input(n, dync__partition_need, r);
-    if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
+    if (r->r->copy[n->index] || r->status != DYNC_OK) return;
+    dync__node_each_input(
+        n, dync__partition_need,
+        r); /* as deep as a chain that is computed again: mincut.c keeps them short */
+    if (r->status == DYNC_OK) r->status = dync__rewrite_put(r->r, n, dync__partition_node);
     if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
     r->into->n_recomputed++;
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
-                                            dync__aot_graphs *into)
+static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite *r, int n_grads,
+                                                  dync__node *const *grads, dync__aot_graphs *into)
 {
-    dync__graph *g = into->bw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
-    dync__recompute r = {c, g, into, DYNC_OK};
-    if (!g || !all) return DYNC_ERR_MEMORY;
-    dync__partition_clear(c->joint);
+    dync__recompute need = {c, r, into, DYNC_OK};
+    if (!all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++)
-        if (c->saved[i]) DYNC__TRY(dync__part_saved_placeholder(c, g, c->joint->node.at[i]));
+        if (c->saved[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__part_saved_input));
     for (int i = 0; i < c->n; i++)
-        if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
-    for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
+        if (c->tangent[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__rewrite_copy));
+    for (int i = 0; i < c->n && need.status == DYNC_OK; i++) {
         dync__arg a = dync__arg_node(c->joint->node.at[i]);
-        if (c->bw[i] && c->late[i]) dync__partition_need(&r, &a);
+        if (c->bw[i] && c->late[i]) dync__partition_need(&need, &a);
     }
     for (int i = 0; i < n_grads; i++) {
         dync__arg a = dync__arg_node(grads[i]);
-        dync__partition_need(&r, &a);
-        all[i] = grads[i]->mark;
+        dync__partition_need(&need, &a);
+        all[i] = dync__rewrite_at(r, grads[i]);
     }
-    return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
+    return need.status == DYNC_OK ? dync__graph_output_list(r->to, n_grads, all) : need.status;
+}
+
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
+                                            dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    r.user = c;
+    if (status == DYNC_OK) status = dync__partition_backward_nodes(c, &r, n_grads, grads, into);
+    return dync__rewrite_end(&r, status, &into->bw);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -73484,51 +73474,81 @@ static void dync__parting_join(void *user, dync__arg *a)
 }
 static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
 
-/* The part of tangents and gradients whose `tangent_part` and `grad_part` say so. */
-static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part,
-                                       const int *grad_part, int which, bool whole, bool *need,
-                                       dync__aot_part *p)
+/* The part `which` of tangents and gradients, as tangent_part and grad_part number them. */
+typedef struct dync__part_maker {
+    const dync__aot_graphs *g;
+    const int *tangent_part, *grad_part;
+    int which;
+    bool whole, *need; /* whole: there is one part, backward as it is; need: by node of backward */
+    dync__node **grads;
+    dync__rewrite r;
+} dync__part_maker;
+
+/* The part's gradients, and what they need. */
+static void dync__part_gradients(dync__part_maker *m, dync__aot_part *p)
 {
-    static uint64_t ids;
+    const dync__aot_graphs *g = m->g;
     const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
-    dync__node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
-    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
-    p->saved = dync__calloc(p->bytes);
-    p->id = DYNC__ATOMIC_INC(&ids);
-    dync_status status = p->saved && grads ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        p->tangent = p->saved + g->n_saved;
-        p->grad = p->tangent + g->tangent_of.n;
-        p->bw = !g->bw ? NULL : whole ? dync__graph_ref(g->bw) : dync__graph_new("GraphModule");
-        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw))))
-            status = DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
-        if (grad_part[i] != which) continue;
-        need[(grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
+    for (int i = 0; i < g->grad_of.n; i++) {
+        if (m->grad_part[i] != m->which) continue;
+        m->need[(m->grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
         p->grad[p->n_grads++] = g->grad_of.at[i];
     }
     for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
-        if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
-    for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
+        if (m->need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, m->need);
+}
+
+/* Its inputs: saved values that it needs, and its tangents; its nodes where it is a graph of its
+ * own. */
+static dync_status dync__part_nodes(dync__part_maker *m, dync__aot_part *p)
+{
+    const dync__aot_graphs *g = m->g;
+    for (int i = 0, k = 0; i < g->bw->node.n - 1; i++) {
         dync__node *n = g->bw->node.at[i];
         bool input = n->kind == DYNC__N_PLACEHOLDER;
         int at = input ? k++ : 0;
-        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i])
+        if (input && at >= g->n_saved ? m->tangent_part[at - g->n_saved] != m->which
+                                      : !m->whole && !m->need[i])
             continue;
         if (input && at < g->n_saved)
             p->saved[p->n_saved++] = at;
         else if (input)
             p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
-        if (!whole)
-            status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
+        if (!m->whole) DYNC__TRY(dync__rewrite_put(&m->r, n, dync__partition_node));
     }
-    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++)
-        p->tangent[p->n_tangents++] = g->tangent_of.at[i];
-    for (int i = 0; i < p->n_grads && !whole; i++) grads[i] = grads[i]->mark;
-    if (status == DYNC_OK && !whole) status = dync__graph_output_list(p->bw, p->n_grads, grads);
-    dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
-    return status;
+    return DYNC_OK;
+}
+
+static dync_status dync__part_graph(dync__part_maker *m, dync__aot_part *p)
+{
+    dync_status status = dync__rewrite_begin(&m->r, m->g->bw, "GraphModule");
+    if (status == DYNC_OK && !dync__graph_takes_symbols(m->r.to, m->g->bw))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__part_nodes(m, p);
+    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++)
+        m->grads[i] = dync__rewrite_at(&m->r, m->grads[i]);
+    if (status == DYNC_OK) status = dync__graph_output_list(m->r.to, p->n_grads, m->grads);
+    return dync__rewrite_end(&m->r, status, &p->bw);
+}
+
+static dync_status dync__aot_part_fill(dync__part_maker *m, dync__aot_part *p)
+{
+    static uint64_t ids;
+    const dync__aot_graphs *g = m->g;
+    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
+    p->saved = dync__calloc(p->bytes);
+    p->id = DYNC__ATOMIC_INC(&ids);
+    if (!p->saved) return DYNC_ERR_MEMORY;
+    p->tangent = p->saved + g->n_saved;
+    p->grad = p->tangent + g->tangent_of.n;
+    dync__part_gradients(m, p);
+    if (!g->bw) {
+        for (int i = 0; i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+        return DYNC_OK;
+    }
+    if (!m->whole) return dync__part_graph(m, p);
+    p->bw = dync__graph_ref(g->bw);
+    return dync__part_nodes(m, p);
 }
 
 /* Row i, by tangent, is of node i. */
@@ -73568,41 +73588,51 @@ static dync_status dync__aot_part_depends(dync__aot_part *p)
     return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+/* part: by tangent; of: by gradient. Returns how many parts there are. */
+static int dync__part_number(const dync__aot_graphs *g, dync__parting *p, int *part, int *of)
 {
-    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
-    dync__arena arena = {0};
-    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
-        *up = label + nodes, *part = up + nt, *of = part + nt;
-    bool *need = dync__arena_alloc(&arena, (size_t)nodes + 1);
-    dync__parting p = {label, up, 0};
-    dync_status status = label && need ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (g->bw) dync__graph_renumber(g->bw);
-    for (int i = 0; status == DYNC_OK && i < nt; i++) up[i] = i, part[i] = -1;
-    for (int k = -g->n_saved; status == DYNC_OK && p.here < nodes - 1; p.here++) {
-        bool input = g->bw->node.at[p.here]->kind == DYNC__N_PLACEHOLDER;
-        label[p.here] = input && k >= 0 ? k : -1;
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, parts = 0;
+    for (int i = 0; i < nt; i++) p->up[i] = i, part[i] = -1;
+    for (int k = -g->n_saved; p->here < nodes - 1; p->here++) {
+        bool input = g->bw->node.at[p->here]->kind == DYNC__N_PLACEHOLDER;
+        p->label[p->here] = input && k >= 0 ? k : -1;
         if (input)
             k++;
         else
-            dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
+            dync__node_each_input(g->bw->node.at[p->here], dync__parting_join, p);
     }
-    /* part: by root; of: by gradient */
-    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {
+    for (int i = 0; g->bw && i < g->grad_of.n; i++) {
         int root = dync__parting_root(
-            &p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+            p, p->label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
         if (root >= 0 && part[root] < 0) part[root] = parts++;
         of[i] = root < 0 ? 0 : part[root];
     }
-    parts = DYNC__MAX(parts, 1);
-    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--)
-        part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
+    for (int i = nt - 1; i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(p, i)], 0);
+    return DYNC__MAX(parts, 1);
+}
+
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n;
+    dync__arena arena = {0};
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
+        *up = label + nodes, *part = up + nt, *of = part + nt;
+    dync__part_maker m = {.g = g,
+                          .tangent_part = part,
+                          .grad_part = of,
+                          .need = dync__arena_alloc(&arena, (size_t)nodes + 1)};
+    m.grads = dync__arena_alloc(&arena, (size_t)(ng + 1) * sizeof *m.grads);
+    dync__parting p = {label, up, 0};
+    dync_status status = label && m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->bw) dync__graph_renumber(g->bw);
+    int parts = status == DYNC_OK ? dync__part_number(g, &p, part, of) : 0;
+    m.whole = parts == 1;
     if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out)))
         status = DYNC_ERR_MEMORY;
     for (; status == DYNC_OK && *n < parts; ++*n) {
-        memset(need, 0, (size_t)nodes);
-        if (g->bw) dync__partition_clear(g->bw);
-        status = dync__aot_part_fill(g, part, of, *n, parts == 1, need, &(*out)[*n]);
+        memset(m.need, 0, (size_t)nodes);
+        m.which = *n;
+        status = dync__aot_part_fill(&m, &(*out)[*n]);
         if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
     }
     dync__arena_free(&arena);
@@ -74118,18 +74148,14 @@ DYNC__RARE static int dync__tail_find(dync__graph *g, bool *head)
     return calls;
 }
 
-DYNC__RARE static dync__node *dync__tail_map(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for
  * the tail, -1 none. */
 typedef struct dync__tail_maker {
-    dync__graph *whole, *tail;
+    dync__graph *whole;
     struct dync__aot_tail *t;
-    bool *head, *read;
-    dync__node **of_head, **of_tail, **out_head, **out_tail;
+    bool *head, *read; /* head: is a node of the head; read: the tail reads it */
+    dync__rewrite to_head, to_tail;
+    dync__node **out_head, **out_tail;
 } dync__tail_maker;
 
 DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a)
@@ -74137,70 +74163,95 @@ DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a)
     ((bool *)user)[a->as.node->index] = true;
 }
 
-DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
+/* Inputs, then the head. */
+DYNC__RARE static dync_status dync__tail_head(dync__tail_maker *m)
 {
     struct dync__aot_tail *t = m->t;
-    const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
-    int n = m->whole->node.n - 1, n_tail = 0;
-    for (int i = 0; i < n; i++)
-        if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
-    for (int i = 0, input = 0; i < n; i++) { /* inputs, then the head */
+    for (int i = 0, input = 0; i < m->whole->node.n - 1; i++) {
         dync__node *x = m->whole->node.at[i];
         bool place = x->kind == DYNC__N_PLACEHOLDER;
         if (!m->head[i]) continue;
-        m->of_head[i] = place ? dync__graph_copy_placeholder(t->head, x, x->name)
-                              : dync__graph_copy_call(t->head, x, dync__tail_map, m->of_head);
-        if (!m->of_head[i]) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__rewrite_put(&m->to_head, x, dync__rewrite_copy));
         if (place && m->read[i]) t->in[t->n_in++] = input;
         input += place;
     }
-    for (int i = 0; i < out->n; i++) {
-        const dync__node *x = out->as.list[i].as.node;
-        int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
-        t->out[i] = m->head[x->index] ? t->n_head : -1 - n_tail;
-        if (m->head[x->index])
-            m->out_head[t->n_head++] = m->of_head[x->index];
-        else
-            m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
-        for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
-            /* the tail still reads what is there */
-            if (t->in[k] == over || m->read[x->index]) over = -1;
-        if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over))
-            return DYNC_ERR_MEMORY;
-        for (int k = 0; !m->head[x->index] && k <= t->n_in; k++) {
-            if (k < t->n_in && t->in[k] != over) continue;
-            if (!dync__avec_push(&m->tail->arena, &m->tail->over, k < t->n_in ? k : -1))
-                return DYNC_ERR_MEMORY;
-            break;
-        }
+    return DYNC_OK;
+}
+
+/* Output i of the whole goes to one of the two; so does what it is the new value of. The tail's are
+ * counted down from -1. */
+DYNC__RARE static dync_status dync__tail_output(dync__tail_maker *m, int i, dync__node *x,
+                                                int *n_tail)
+{
+    struct dync__aot_tail *t = m->t;
+    int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
+    dync__graph *head = m->to_head.to, *tail = m->to_tail.to;
+    if (m->head[x->index]) {
+        t->out[i] = t->n_head;
+        m->out_head[t->n_head++] = dync__rewrite_at(&m->to_head, x);
+        for (int k = 0; k < t->n_in && over >= 0; k++)
+            if (t->in[k] == over || m->read[x->index])
+                over = -1; /* the tail still reads what is there */
+        return dync__avec_push(&head->arena, &head->over, over) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
-    int n_head = t->n_head;
-    /* inputs of the tail: those of the whole, then what crosses */
+    int k = 0;
+    t->out[i] = -1 - *n_tail;
+    m->out_tail[(*n_tail)++] = x;
+    while (k < t->n_in && t->in[k] != over) k++;
+    return dync__avec_push(&tail->arena, &tail->over, k < t->n_in ? k : -1) ? DYNC_OK
+                                                                            : DYNC_ERR_MEMORY;
+}
+
+/* A value of the head as an input of the tail. */
+DYNC__RARE static dync__node *dync__tail_crossing(dync__rewrite *r, dync__node *x)
+{
+    dync__info info = x->info[0];
+    info.alias = -1;
+    return x->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, x)
+                                          : dync__graph_placeholder(r->to, x->name, NULL, &info);
+}
+
+/* Inputs of the tail: those of the whole, then what crosses; then the tail. n_head: outputs of the
+ * head. */
+DYNC__RARE static dync_status dync__tail_tail(dync__tail_maker *m, int *n_head)
+{
+    struct dync__aot_tail *t = m->t;
+    int n = m->whole->node.n - 1;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
             dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;
             if (!m->head[i] || !m->read[i] || place == (pass == 1)) continue;
-            dync__info info = x->info[0];
-            info.alias = -1;
-            if (!(m->of_tail[i] = place ? dync__graph_copy_placeholder(m->tail, x, x->name)
-                                        : dync__graph_placeholder(m->tail, x->name, NULL, &info)))
-                return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__rewrite_put(&m->to_tail, x, dync__tail_crossing));
             if (place) continue;
-            t->in[t->n_in++] = t->n_whole_in + n_head;
-            m->out_head[n_head++] = m->of_head[i];
+            t->in[t->n_in++] = t->n_whole_in + *n_head;
+            m->out_head[(*n_head)++] = dync__rewrite_at(&m->to_head, x);
         }
     for (int i = 0; i < n; i++)
-        if (!m->head[i] && !(m->of_tail[i] = dync__graph_copy_call(m->tail, m->whole->node.at[i],
-                                                                   dync__tail_map, m->of_tail)))
-            return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_tail; i++) m->out_tail[i] = m->of_tail[m->out_tail[i]->index];
+        if (!m->head[i])
+            DYNC__TRY(dync__rewrite_put(&m->to_tail, m->whole->node.at[i], dync__rewrite_copy));
+    return DYNC_OK;
+}
+
+DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
+{
+    struct dync__aot_tail *t = m->t;
+    const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
+    int n_tail = 0;
+    for (int i = 0; i < m->whole->node.n - 1; i++)
+        if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
+    DYNC__TRY(dync__tail_head(m));
+    for (int i = 0; i < out->n; i++)
+        DYNC__TRY(dync__tail_output(m, i, out->as.list[i].as.node, &n_tail));
+    int n_head = t->n_head;
+    DYNC__TRY(dync__tail_tail(m, &n_head));
+    for (int i = 0; i < n_tail; i++) m->out_tail[i] = dync__rewrite_at(&m->to_tail, m->out_tail[i]);
     for (int i = 0; i < out->n; i++)
         if (t->out[i] < 0) t->out[i] = n_head - 1 - t->out[i];
     t->n_head = n_head;
     t->n_out = out->n;
-    DYNC__TRY(dync__graph_output_list(t->head, n_head, m->out_head));
-    return dync__graph_output_list(m->tail, n_tail, m->out_tail);
+    DYNC__TRY(dync__graph_output_list(m->to_head.to, n_head, m->out_head));
+    return dync__graph_output_list(m->to_tail.to, n_tail, m->out_tail);
 }
 
 DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
@@ -74211,6 +74262,28 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
     dync__free(t, sizeof *t);
 }
 
+/* What the maker and the tail hold while graphs are made; the tail's arrays are in the head's
+ * arena. */
+DYNC__RARE static dync_status dync__tail_make(dync__tail_maker *m, int n_out, dync__graph **tail)
+{
+    struct dync__aot_tail *t = m->t = dync__calloc(sizeof *t);
+    size_t n = (size_t)m->whole->node.n;
+    dync_status status = dync__rewrite_begin(&m->to_head, m->whole, m->whole->name),
+                other = dync__rewrite_begin(&m->to_tail, m->whole, m->whole->name);
+    if (status == DYNC_OK)
+        status = t && dync__graph_takes_symbols(m->to_head.to, m->whole) ? other : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->n_whole_in = m->whole->n_inputs;
+        t->in = dync__arena_alloc(&m->to_head.to->arena, 2 * n * sizeof *t->in);
+        t->out = dync__arena_alloc(&m->to_head.to->arena, (size_t)(n_out + 1) * sizeof *t->out);
+        status = t->in && t->out ? dync__tail_graphs(m) : DYNC_ERR_MEMORY;
+    }
+    dync__graph *head = NULL;
+    status = dync__rewrite_end(&m->to_head, status, &head);
+    if (t) t->head = head;
+    return dync__rewrite_end(&m->to_tail, status, tail);
+}
+
 /* *out NULL: the graph is better whole. */
 DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__options *options,
                                                const dync__inner_compiler *inner,
@@ -74219,38 +74292,26 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
     dync__tail_maker m = {.whole = g};
+    dync__graph *tail = NULL;
     *out = NULL;
     m.head = dync__arena_alloc(&arena, 2 * n);
-    m.of_head = dync__arena_alloc(&arena, 6 * n * sizeof *m.of_head + 1);
-    if (!m.head || !m.of_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
+    m.out_head = dync__arena_alloc(
+        &arena, 4 * n * sizeof *m.out_head + 1); /* outputs may repeat a node, and cross as well */
+    if (!m.head || !m.out_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     m.read = m.head + n;
-    m.of_tail = m.of_head + n;
-    /* outputs may repeat a node, and cross as well */
-    m.out_head = m.of_tail + n;
     m.out_tail = m.out_head + 3 * n;
     dync__graph_renumber(g);
     const dync__arg *results = &g->node.at[g->node.n - 1]->args[0];
     if (!g->syms || (size_t)results->n > n || dync__tail_find(g, m.head) < DYNC__TAIL_LEAST)
         return dync__arena_free(&arena), DYNC_OK;
-    struct dync__aot_tail *t = m.t = dync__calloc(sizeof *t);
-    m.tail = dync__graph_new(g->name);
-    dync_status status = t && m.tail && (t->head = dync__graph_new(g->name)) &&
-                                 dync__graph_takes_symbols(t->head, g)
-                             ? DYNC_OK
-                             : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        t->n_whole_in = g->n_inputs;
-        t->in = dync__arena_alloc(&t->head->arena, 2 * n * sizeof *t->in);
-        t->out = dync__arena_alloc(&t->head->arena, (size_t)(results->n + 1) * sizeof *t->out);
-        status = t->in && t->out ? dync__tail_graphs(&m) : DYNC_ERR_MEMORY;
-    }
-    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, m.tail, false, options, &t->run);
-    dync__graph_unref(m.tail);
+    dync_status status = dync__tail_make(&m, results->n, &tail);
+    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, tail, false, options, &m.t->run);
+    dync__graph_unref(tail);
     dync__arena_free(&arena);
     if (status != DYNC_OK)
-        dync__aot_tail_free(t);
+        dync__aot_tail_free(m.t);
     else
-        *out = t;
+        *out = m.t;
     return status;
 }
 
@@ -74834,12 +74895,6 @@ DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
     return false;
 }
 
-/* copy: by index of the old node */
-typedef struct dync__numbers {
-    dync__graph *to;
-    dync__node **copy;
-} dync__numbers;
-
 static bool dync__node_is_number(const dync__node *n)
 {
     return !n->has_info && dync__arg_is_number(&n->scalar);
@@ -74855,13 +74910,13 @@ static dync__info dync__number_info(int dtype)
     return info;
 }
 
-static dync__node *dync__numbers_cast(dync__numbers *m, dync__node *x, int dtype)
+static dync__node *dync__numbers_cast(dync__rewrite *r, dync__node *x, int dtype)
 {
     dync__info info = dync__number_info(dtype);
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
     return x->info[0].dtype == dtype
                ? x
-               : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
+               : dync__graph_call(r->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
 }
 
 /* The dtype of the call's operands, from the types of its arguments. */
@@ -74884,13 +74939,8 @@ static int dync__numbers_common(const dync__node *old)
     return dync__op_common_dtype(&call);
 }
 
-static dync__node *dync__numbers_node(void *user, dync__node *old)
-{
-    return ((dync__numbers *)user)->copy[old->index];
-}
-
 /* Arithmetic on numbers: both sides in the type of the result. */
-static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
+static dync__node *dync__numbers_sum(dync__rewrite *r, const dync__node *old)
 {
     int dtype = dync__number_dtype(&old->scalar);
     dync__info info = dync__number_info(dtype);
@@ -74898,20 +74948,19 @@ static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
     for (int i = 0; i < 2; i++) {
         args[i] = old->args[i];
         if (args[i].kind != DYNC__A_NODE) continue;
-        args[i].as.node = dync__numbers_cast(m, m->copy[args[i].as.node->index], dtype);
+        args[i].as.node = dync__numbers_cast(r, dync__rewrite_at(r, args[i].as.node), dtype);
         if (!args[i].as.node) return NULL;
     }
-    return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
+    return dync__graph_call(r->to, old->op, 2, args, 1, &info, old->name);
 }
 
-static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
+static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
 {
     bool any = false;
     for (int i = 0; i < old->nargs; i++)
         any = any ||
               (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
-    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS)
-        return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__rewrite_copy(r, old);
     int common = dync__numbers_common(old),
         half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
     /* no tensor has dimensions: a wider number would widen the result */
@@ -74926,51 +74975,35 @@ static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
     for (int i = 0; i < old->nargs; i++) {
         if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node))
             continue;
-        number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
+        number[i] = dync__numbers_cast(r, dync__rewrite_at(r, old->args[i].as.node), common);
         if (!number[i]) return NULL;
     }
-    dync__node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    dync__node *n = dync__rewrite_copy(r, old);
     for (int i = 0; n && i < old->nargs; i++)
         if (number[i]) n->args[i] = dync__arg_node(number[i]);
     if (!n || !scalar || half < 0 || old->info[0].dtype != half ||
         dync__op_info(old->op)->cls == DYNC__INPLACE)
         return n;
     n->info[0].dtype = DYNC_F32;
-    return dync__numbers_cast(m, n, half);
+    return dync__numbers_cast(r, n, half);
+}
+
+static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
+{
+    if (old->kind == DYNC__N_OUTPUT) return dync__rewrite_copy(r, old);
+    if (!dync__node_is_number(old))
+        return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
+                                                : dync__numbers_call(r, old);
+    if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
+    dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
+    dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);
+    if (n) n->env = old->env;
+    return n;
 }
 
 DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
-    dync__numbers m = {.to = dync__graph_new(g->name)};
-    m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
-    dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK
-                                                                              : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i], **n = &m.copy[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER && dync__node_is_number(old)) {
-            dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
-            *n = dync__graph_placeholder(m.to, old->name, old->source, &info);
-            if (*n) (*n)->env = old->env;
-        } else if (old->kind == DYNC__N_PLACEHOLDER)
-            *n = dync__graph_copy_placeholder(m.to, old, old->name);
-        else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(m.to, &old->args[0], &result, dync__numbers_node, &m))
-                *n = dync__graph_output(m.to, &result);
-        } else
-            *n = dync__node_is_number(old) ? dync__numbers_sum(&m, old)
-                                           : dync__numbers_call(&m, old);
-        if (!*n) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);
-    if (status == DYNC_OK && m.to->failed) status = DYNC_ERR_MEMORY;
-    if (status != DYNC_OK) {
-        dync__graph_unref(m.to);
-        return status;
-    }
-    dync__graph_renumber(m.to);
-    *out = m.to;
-    return DYNC_OK;
+    return dync__graph_rewrite(g, dync__numbers_node, NULL, out);
 }
 
 /* ==== aot/attend.c ================================================================================= */
@@ -74986,17 +75019,11 @@ DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
  * of tril and triu. Small ones stay as they are. */
 
 typedef struct dync__attend {
-    dync__graph *to;
-    dync__node **copy;
+    bool training;
     dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
     bool hides, causal;            /* mask: bools of what is hidden */
     double scale;
 } dync__attend;
-
-static dync__node *dync__attend_node(void *user, dync__node *old)
-{
-    return ((dync__attend *)user)->copy[old->index];
-}
 
 static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
@@ -75095,17 +75122,17 @@ static bool dync__attend_shapes(const dync__attend *a, const dync__layout *score
 
 /* By what was measured: products with a softmax between them are as fast while scores stay in the
  * caches, and backward computes scores again. A triangle saves half of the work. */
-static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores, bool training)
+static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores)
 {
     double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1],
            all = area;
-    if (a->causal) return area >= (training ? 128 * 128 : 64 * 64);
+    if (a->causal) return area >= (a->training ? 128 * 128 : 64 * 64);
     for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
-    return all >= (training ? 1 << 24 : 1 << 21);
+    return all >= (a->training ? 1 << 24 : 1 << 21);
 }
 
 /* Is y the last product of an attention? */
-static bool dync__attend_match(dync__attend *a, const dync__node *y, bool training)
+static bool dync__attend_match(dync__attend *a, const dync__node *y)
 {
     const dync__node *soft = dync__attend_arg(y, 0), *n;
     double dim = 0, factor;
@@ -75145,97 +75172,82 @@ static bool dync__attend_match(dync__attend *a, const dync__node *y, bool traini
         a->causal = true;
         a->mask = NULL;
     }
-    return (!training || !a->mask) && dync__attend_pays(a, scores, training);
+    return (!a->training || !a->mask) && dync__attend_pays(a, scores);
 }
 
-static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs,
+static dync__node *dync__attend_call(dync__rewrite *r, const dync__node *y, int op, int nargs,
                                      const dync__arg *args, int nout, const dync__info *info)
 {
     for (int i = 0; i < nargs; i++)
         if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
-    dync__node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
+    dync__node *n = dync__graph_call(r->to, op, nargs, args, nout, info, NULL);
     if (n) n->at = y->at;
     for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
     return n;
 }
 
 /* The operator in y's place. */
-static dync__node *dync__attend_put(dync__attend *a, const dync__node *y)
+static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
 {
+    const dync__attend *a = r->user;
     int n = y->info[0].lay.ndim;
     dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
-    dync__arg turn[3] = {dync__arg_node(a->copy[a->kt->index]), dync__arg_i(-2), dync__arg_i(-1)};
+    dync__arg turn[3] = {dync__arg_node(dync__rewrite_at(r, a->kt)), dync__arg_i(-2),
+                         dync__arg_i(-1)};
     for (int d = n - 2; d < n; d++) {
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k),
-               *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    dync__node *key = dync__attend_call(r, y, DYNC__OP_transpose, 3, turn, 1, &k),
+               *mask = a->mask ? dync__rewrite_at(r, a->mask) : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
-        mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
+        mask = dync__attend_call(r, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
                                  1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
     (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]),
+    dync__arg args[6] = {dync__arg_node(dync__rewrite_at(r, a->q)),
                          dync__arg_node(key),
-                         dync__arg_node(a->copy[a->v->index]),
+                         dync__arg_node(dync__rewrite_at(r, a->v)),
                          mask ? dync__arg_node(mask) : dync__arg_none(),
                          dync__arg_b(a->causal),
                          dync__arg_f(a->scale)};
-    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
+    dync__node *both = dync__attend_call(r, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
                                          6, args, 2, out);
-    dync__node *result = dync__graph_getitem(a->to, both, 0),
-               *sum = dync__graph_getitem(a->to, both, 1);
+    dync__node *result = dync__graph_getitem(r->to, both, 0),
+               *sum = dync__graph_getitem(r->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync__node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
+    dync__node *none = dync__attend_call(r, y, DYNC__OP_eq, 2, same, 1, &blind);
     column = blind;
     blind.lay.shape[n - 1] = 1;
     (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
     dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
-    none = dync__attend_call(a, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
+    none = dync__attend_call(r, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
     dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
-    result = dync__attend_call(a, y, DYNC__OP_masked_fill, 3, fill, 1, out);
+    result = dync__attend_call(r, y, DYNC__OP_masked_fill, 3, fill, 1, out);
     dync__arg whole[1] = {dync__arg_node(result)};
-    return n == 4 ? dync__attend_call(a, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+    return n == 4 ? dync__attend_call(r, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+}
+
+static dync__node *dync__attend_node(dync__rewrite *r, dync__node *old)
+{
+    return dync__attend_match(r->user, old) ? dync__attend_put(r, old) : dync__rewrite_copy(r, old);
 }
 
 DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
 {
-    dync__graph *g = *graph;
-    dync__attend a = {0};
+    dync__graph *g = *graph, *to;
+    dync__attend a = {.training = training};
     int found = 0;
     dync__graph_renumber(g);
-    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i], training);
+    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i]);
     if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
-    a.to = dync__graph_new(g->name);
-    a.copy = dync__calloc((size_t)g->node.n * sizeof *a.copy);
-    dync_status status = a.to && a.copy ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i], **n = &a.copy[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            *n = dync__graph_copy_placeholder(a.to, old, old->name);
-        else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(a.to, &old->args[0], &result, dync__attend_node, &a))
-                *n = dync__graph_output(a.to, &result);
-        } else if (dync__attend_match(&a, old, training))
-            *n = dync__attend_put(&a, old);
-        else
-            *n = dync__graph_copy_call(a.to, old, dync__attend_node, &a);
-        if (!*n || a.to->failed) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);
-    if (status == DYNC_OK) status = dync__graph_dce(a.to);
-    if (status != DYNC_OK) {
-        dync__graph_unref(a.to);
-        return status;
-    }
-    dync__graph_renumber(a.to);
+    DYNC__TRY(dync__graph_rewrite(g, dync__attend_node, &a, &to));
+    (void)dync__graph_dce(to);
     dync__graph_unref(g);
-    *graph = a.to;
+    *graph = to;
     return DYNC_OK;
 }
 DYNC__WARM
@@ -77796,24 +77808,12 @@ DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const d
     return DYNC_OK;
 }
 
-static dync__node *dync__broken_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 /* relu(x) as x + 1, everything else as it is. */
-static dync__node *dync__broken_node(dync__graph *g, dync__node *old)
+static dync__node *dync__broken_node(dync__rewrite *r, dync__node *old)
 {
-    dync__arg result;
-    if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
-    if (old->kind == DYNC__N_OUTPUT)
-        return dync__graph_copy_arg(g, &old->args[0], &result, dync__broken_map, NULL)
-                   ? dync__graph_output(g, &result)
-                   : NULL;
-    if (old->op != DYNC__OP_relu) return dync__graph_copy_call(g, old, dync__broken_map, NULL);
-    dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
-    return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
+    if (old->op != DYNC__OP_relu) return dync__rewrite_copy(r, old);
+    dync__arg args[2] = {dync__arg_node(dync__rewrite_at(r, old->args[0].as.node)), dync__arg_i(1)};
+    return dync__graph_call(r->to, DYNC__OP_add, 2, args, 1, old->info, old->name);
 }
 
 static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }
@@ -77826,15 +77826,8 @@ DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const 
     if (!g) return DYNC_ERR_VALUE;
     DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (!dync__broken_has_relu(g)) return DYNC_OK;
-    dync__graph *wrong = dync__graph_new(g->name);
-    if (!wrong) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && !wrong->failed; i++)
-        if (!(g->node.at[i]->mark = dync__broken_node(wrong, g->node.at[i]))) wrong->failed = true;
-    if (wrong->failed) {
-        dync__graph_unref(wrong);
-        return DYNC_ERR_MEMORY;
-    }
-    dync__graph_renumber(wrong);
+    dync__graph *wrong;
+    DYNC__TRY(dync__graph_rewrite(g, dync__broken_node, NULL, &wrong));
     out->state = wrong;
     out->destroy = dync__broken_destroy;
     return DYNC_OK;
@@ -81503,17 +81496,10 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n,
 
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
-    dync__graph *from, *to;
+    dync__graph *from;
     const dync__edit *edit;
     char *used, *fate; /* per node */
-    bool wide;         /* floating types become float64 */
 } dync__editor;
-
-static dync__node *dync__edit_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
 
 static void dync__edit_use(void *user, dync__arg *arg)
 {
@@ -81566,111 +81552,85 @@ static void dync__edit_decide(dync__editor *e)
     }
 }
 
-static dync__node *dync__edit_attr(dync__editor *e, dync__node *n)
+static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
 {
-    if (!e->wide || !n->value || dync__dtype_info(n->value->dtype)->kind != 'f')
-        return dync__graph_copy_call(e->to, n, dync__edit_map, e);
     dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
     dync__tensor *t = h ? dync__open(h) : NULL;
-    dync__node *made = t ? dync__graph_attr(e->to, n->name, n->target, t) : NULL;
+    dync__node *made = t ? dync__graph_attr(r->to, n->name, n->target, t) : NULL;
     if (made && n->requires_grad[0]) made->requires_grad[0] = true;
     return made;
 }
 
-static dync__node *dync__edit_copy(dync__editor *e, dync__node *n)
+static bool dync__edit_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+static dync__node *dync__edit_wide(dync__rewrite *r, dync__node *n)
 {
-    if (n->kind == DYNC__N_GET_ATTR) return dync__edit_attr(e, n);
-    dync__node *made = dync__graph_copy_call(e->to, n, dync__edit_map, e);
-    for (int i = 0; made && e->wide && i < made->nargs; i++)
-        if (made->args[i].kind == DYNC__A_DTYPE &&
-            dync__dtype_info((int)made->args[i].as.i)->kind == 'f')
+    if (n->kind == DYNC__N_GET_ATTR && n->value && dync__edit_is_float(n->value->dtype))
+        return dync__edit_attr_wide(r, n);
+    dync__node *made = dync__rewrite_copy(r, n);
+    for (int i = 0; made && i < made->nargs; i++)
+        if (made->args[i].kind == DYNC__A_DTYPE && dync__edit_is_float((int)made->args[i].as.i))
             made->args[i].as.i = DYNC_F64;
     return made;
 }
 
-static bool dync__edit_result(dync__editor *e, const dync__node *output)
-{
-    dync__arg one[1], result = output->args[0], copy;
-    if (e->edit->cut_at) {
-        one[0] = dync__arg_node((dync__node *)(uintptr_t)e->edit->cut_at);
-        result = (dync__arg){.kind = DYNC__A_LIST, .n = 1};
-        result.as.list = one;
-    }
-    if (!dync__graph_copy_arg(e->to, &result, &copy, dync__edit_map, e)) return false;
-    return dync__graph_output(e->to, &copy) != NULL;
-}
-
-/* The result without the outputs that are skipped, in memory of the new graph. */
-static bool dync__edit_shorter_result(dync__editor *e, const dync__node *output)
+/* The result of the graph: the value at the cut, or what it was without the outputs that are
+ * skipped. */
+static dync__node *dync__edit_result(dync__rewrite *r, const dync__edit *edit, dync__node *output)
 {
     const dync__arg *old = &output->args[0];
-    dync__arg list = {.kind = DYNC__A_LIST}, copy;
-    list.as.list = dync__arena_alloc(&e->to->arena, (size_t)(old->n + 1) * sizeof list);
-    for (int i = 0; list.as.list && i < old->n; i++)
-        if (i < e->edit->skip_output || i >= e->edit->skip_output + e->edit->n_skip)
+    dync__arg at = dync__arg_node((dync__node *)(uintptr_t)edit->cut_at),
+              list = {.kind = DYNC__A_LIST}, copy;
+    if (!edit->cut_at && (!edit->n_skip || old->kind != DYNC__A_LIST))
+        return dync__rewrite_copy(r, output);
+    list.as.list = dync__arena_alloc(&r->to->arena, (size_t)(old->n + 1) * sizeof list);
+    if (!list.as.list) return NULL;
+    if (edit->cut_at) list.as.list[list.n++] = at;
+    for (int i = 0; !edit->cut_at && i < old->n; i++)
+        if (i < edit->skip_output || i >= edit->skip_output + edit->n_skip)
             list.as.list[list.n++] = old->as.list[i];
-    return list.as.list && dync__graph_copy_arg(e->to, &list, &copy, dync__edit_map, e) &&
-           dync__graph_output(e->to, &copy);
+    return dync__rewrite_arg(r, &list, &copy) ? dync__graph_output(r->to, &copy) : NULL;
 }
 
-static bool dync__edit_build(dync__editor *e)
+static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
 {
-    dync__graph *g = e->from;
-    for (int i = 0; i < g->symbol.n; i++)
-        if (!dync__graph_symbol(e->to, g->symbol.at[i].token, g->symbol.at[i].text)) return false;
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        bool input = e->fate[i] == DYNC__EDIT_INPUT ||
-                     (n->kind == DYNC__N_PLACEHOLDER && e->fate[i] == DYNC__EDIT_KEPT);
-        n->mark = NULL;
-        if (input && !(n->mark = dync__graph_copy_placeholder(e->to, n, n->name))) return false;
-    }
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        if (n->kind == DYNC__N_OUTPUT)
-            return e->edit->n_skip && !e->edit->cut_at && n->args[0].kind == DYNC__A_LIST
-                       ? dync__edit_shorter_result(e, n)
-                       : dync__edit_result(e, n);
-        if (n->kind == DYNC__N_PLACEHOLDER || e->fate[i] != DYNC__EDIT_KEPT) continue;
-        if (!(n->mark = dync__edit_copy(e, n))) return false;
-    }
-    return false;
+    const dync__editor *e = r->user;
+    if (old->kind == DYNC__N_OUTPUT) return dync__edit_result(r, e->edit, old);
+    if (e->fate[old->index] == DYNC__EDIT_GONE) return old;
+    if (e->fate[old->index] == DYNC__EDIT_INPUT) return dync__rewrite_input(r, old, old->name);
+    return dync__rewrite_copy(r, old);
 }
 
-static dync__graph *dync__edit_run(dync__graph *g, const dync__edit *edit, bool wide)
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
 {
-    dync__editor e = {.from = g, .edit = edit, .wide = wide};
+    dync__editor e = {.from = g, .edit = edit};
     size_t n = (size_t)g->node.n;
+    dync__graph *to = NULL;
     dync__graph_renumber(g);
     e.used = dync__calloc(2 * n + 1);
     if (!e.used) return NULL;
     e.fate = e.used + n;
     dync__edit_decide(&e);
-    e.to = dync__graph_new(g->name);
-    bool ok = e.to && dync__edit_build(&e) && !e.to->failed;
+    (void)dync__graph_rewrite(g, dync__edit_node, &e, &to);
     dync__free(e.used, 2 * n + 1);
-    if (ok)
-        dync__graph_renumber(e.to);
-    else
-        dync__graph_unref(e.to);
-    return ok ? e.to : NULL;
+    return to;
 }
 
-DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
+static dync__graph *dync__edit_whole(dync__graph *g, dync__rewrite_fn fn)
 {
-    return dync__edit_run(g, edit, false);
+    dync__graph *to;
+    dync__graph_renumber(g);
+    (void)dync__graph_rewrite(g, fn, NULL, &to);
+    return to;
 }
 
 DYNC__FN dync__graph *dync__graph_clone(dync__graph *g)
 {
-    dync__edit nothing = {0};
-    return dync__edit_run(g, &nothing, false);
+    return dync__edit_whole(g, dync__rewrite_copy);
 }
-
 DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *g)
 {
-    dync__edit nothing = {0};
-    return dync__edit_run(g, &nothing, true);
+    return dync__edit_whole(g, dync__edit_wide);
 }
 
 DYNC__FN int dync__graph_outputs(const dync__graph *g)
@@ -81729,44 +81689,38 @@ static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
 
-static dync__node *dync__shrink_map(void *user, dync__node *old)
+typedef struct dync__shrink_all {
+    bool writes;
+    dync__arg list;
+} dync__shrink_all;
+
+/* Each value joins the result; where something is written in place a copy of it, made when it is.
+ */
+static dync__node *dync__shrink_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
+    dync__shrink_all *all = r->user;
+    bool tensor = old->has_info && old->nout == 1 && old->kind != DYNC__N_PLACEHOLDER;
+    if (old->kind == DYNC__N_OUTPUT) return dync__graph_output(r->to, &all->list);
+    dync__node *made = dync__rewrite_copy(r, old), *value = made;
+    if (tensor && all->writes && made) {
+        dync__arg copied = dync__arg_node(made);
+        value = dync__graph_call(r->to, DYNC__OP_clone, 1, &copied, 1, old->info, NULL);
+    }
+    if (!all->list.as.list)
+        all->list.as.list =
+            dync__arena_alloc(&r->to->arena, (size_t)(r->from->node.n + 1) * sizeof all->list);
+    if (!all->list.as.list || !value) return NULL;
+    all->list.as.list[all->list.n++] = tensor ? dync__arg_node(value) : dync__arg_none();
+    return made;
 }
 
-/* The graph with all its values as the result. Where something is written in place each is copied
- * when it is made. */
+/* The graph with all its values as the result. */
 static dync__graph *dync__shrink_all_values(dync__graph *g)
 {
-    bool writes = dync__graph_has_writes(g), ok = true;
-    dync__graph *all = dync__graph_new(g->name);
-    dync__arg list = {.kind = DYNC__A_LIST};
-    if (!all) return NULL;
-    list.as.list = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof list);
-    for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
-        dync__node *n = g->node.at[i], *made = NULL;
-        if (n->kind == DYNC__N_OUTPUT) continue;
-        if (n->kind == DYNC__N_PLACEHOLDER)
-            made = dync__graph_copy_placeholder(all, n, n->name);
-        else
-            made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
-        n->mark = made;
-        ok = made != NULL;
-        bool tensor = n->has_info && n->nout == 1 && n->kind != DYNC__N_PLACEHOLDER;
-        if (tensor && writes && made) {
-            dync__arg copied = dync__arg_node(made);
-            ok = (made = dync__graph_call(all, DYNC__OP_clone, 1, &copied, 1, n->info, NULL)) !=
-                 NULL;
-        }
-        list.as.list[list.n++] = tensor && made ? dync__arg_node(made) : dync__arg_none();
-    }
-    if (ok && list.as.list && dync__graph_output(all, &list) && !all->failed) {
-        dync__graph_renumber(all);
-        return all;
-    }
-    dync__graph_unref(all);
-    return NULL;
+    dync__shrink_all all = {dync__graph_has_writes(g), {.kind = DYNC__A_LIST}};
+    dync__graph *to;
+    (void)dync__graph_rewrite(g, dync__shrink_node, &all, &to);
+    return to;
 }
 
 /* One eager run; false where eager cannot run it: then only the inputs are known. */
@@ -83303,12 +83257,6 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
 
-static dync__node *dync__repro_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 /* The ith name of "x, y", or input_i. */
 static void dync__repro_name(const char *names, int i, char *out, size_t cap)
 {
@@ -83342,44 +83290,35 @@ static dync__node *dync__repro_placeholder(dync__graph *g, const dync__repro_cas
 }
 
 /* Tensors met while tracing are attributes: those that load_args made become the inputs. */
-static dync__graph *dync__repro_rebuild(dync__repro_case *c, const dync__graph *traced)
+static dync__node *dync__repro_node(dync__rewrite *r, dync__node *old)
 {
-    dync__graph *g = dync__graph_new("GraphModule");
-    dync__arg result;
-    bool ok = g != NULL;
-    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync__node *);
-    dync__node **input = ok ? dync__calloc(bytes) : NULL;
-    ok = ok && input;
-    for (int i = 0; i < c->reader.value.n && ok; i++)
-        ok = (input[i] = dync__repro_placeholder(g, c, i)) != NULL;
-    for (int i = 0; i < traced->node.n && ok; i++) {
-        dync__node *n = traced->node.at[i];
-        n->mark = NULL;
-        for (int k = 0; k < c->reader.value.n && n->kind == DYNC__N_GET_ATTR; k++)
-            if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR &&
-                dync__peek(c->reader.value.at[k].as.t) == n->value)
-                n->mark = input[k];
-        if (n->kind == DYNC__N_OUTPUT)
-            ok = dync__graph_copy_arg(g, &n->args[0], &result, dync__repro_map, NULL) &&
-                 dync__graph_output(g, &result);
-        else if (!n->mark)
-            ok = (n->mark = dync__graph_copy_call(g, n, dync__repro_map, NULL)) != NULL;
-    }
-    dync__free(input, bytes);
-    if (ok && !g->failed) {
-        dync__graph_renumber(g);
-        return g;
-    }
-    dync__graph_unref(g);
-    return NULL;
+    const dync__repro_case *c = r->user;
+    dync__node *input = NULL;
+    for (int k = 0; k < c->reader.value.n && old->kind == DYNC__N_GET_ATTR; k++)
+        if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR &&
+            dync__peek(c->reader.value.at[k].as.t) == old->value)
+            input = r->to->node.at[k];
+    return input ? input : dync__rewrite_copy(r, old);
+}
+
+static dync_status dync__repro_rebuild(dync__repro_case *c, dync__graph *traced)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, traced, "GraphModule");
+    r.user = c;
+    for (int i = 0; i < c->reader.value.n && status == DYNC_OK; i++)
+        if (!dync__repro_placeholder(r.to, c, i)) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < traced->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, traced->node.at[i], dync__repro_node);
+    return dync__rewrite_end(&r, status, &c->graph);
 }
 
 static dync_status dync__repro_trace(dync__repro_case *c)
 {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
     dync_scope scope = dync_scope_begin();
-    const dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
-    if (traced) c->graph = dync__repro_rebuild(c, traced);
+    dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
+    if (traced) (void)dync__repro_rebuild(c, traced);
     dync_scope_end(&scope);
     if (c->graph) return DYNC_OK;
     return dync_error() != DYNC_OK
@@ -83859,18 +83798,13 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
 }
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has
- * its own form */
+ * its own form ------------------------ */
 typedef struct dync__exporter {
+    dync__rewrite r;
     dync__graph *g;
     dync__cache_entry *entry;
     dync__node **by_env;
 } dync__exporter;
-
-static dync__node *dync__export_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
 
 /* The tensors among the arguments, in their order; one that the function does not use stays an
  * input all the same. old: NULL where it calls no operator. */
@@ -83883,10 +83817,10 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
         dync__node *n = NULL;
         for (int k = 0; old && k < old->node.n && !n; k++) {
             dync__node *p = old->node.at[k];
-            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i])
-                p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
+            if (p->kind == DYNC__N_PLACEHOLDER && !x->r.copy[k] && p->env == x->entry->leaf_env[i])
+                x->r.copy[k] = n = dync__rewrite_copy(&x->r, p);
         }
-        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info)))
+        if (!n && !(n = dync__graph_input_of(x->r.to, x->entry->tensor[i].source, &info)))
             return DYNC_ERR_MEMORY;
         if (!x->by_env[x->entry->leaf_env[i]]) x->by_env[x->entry->leaf_env[i]] = n;
     }
@@ -83894,15 +83828,23 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
 }
 
 /* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync__node *dync__export_attr(dync__exporter *x, dync__node *old)
+static dync__node *dync__export_attr(dync__exporter *x, const dync__node *old)
 {
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
         if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
         dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-        return t ? dync__graph_attr(x->g, old->name, old->name, t) : NULL;
+        return t ? dync__graph_attr(x->r.to, old->name, old->name, t) : NULL;
     }
     return NULL;
+}
+
+static dync__node *dync__export_node(dync__rewrite *r, dync__node *old)
+{
+    dync__exporter *x = r->user;
+    dync__node *n = r->copy[old->index];
+    if (old->kind != DYNC__N_PLACEHOLDER) return dync__rewrite_copy(r, old);
+    return x->by_env[old->env] = n ? n : dync__export_attr(x, old);
 }
 
 static dync_status dync__export_result(dync__exporter *x, const dync__outval *o, dync__arg *out)
@@ -83919,7 +83861,7 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     case DYNC_KIND_LIST:
         out->kind = DYNC__A_LIST;
         out->n = o->n;
-        out->as.list = dync__arena_alloc(&x->g->arena, (size_t)(o->n + 1) * sizeof *out);
+        out->as.list = dync__arena_alloc(&x->r.to->arena, (size_t)(o->n + 1) * sizeof *out);
         if (!out->as.list) return DYNC_ERR_MEMORY;
         for (int i = 0; i < o->n; i++)
             DYNC__TRY(dync__export_result(x, &o->as.items[i], &out->as.list[i]));
@@ -83938,41 +83880,37 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
 static dync_status dync__export_calls(dync__exporter *x, const dync__segref *ref)
 {
     const dync__graph *old = ref->seg->graph;
-    for (int i = 0; i < old->node.n; i++) {
-        dync__node *n = old->node.at[i];
-        if (n->kind == DYNC__N_OUTPUT) break;
-        if (!n->mark)
-            n->mark = n->kind == DYNC__N_PLACEHOLDER
-                          ? dync__export_attr(x, n)
-                          : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
-        if (!n->mark)
-            return dync_error() != DYNC_OK
-                       ? dync_error()
-                       : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
-        if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
-    }
+    for (int i = 0; i < old->node.n - 1; i++)
+        DYNC__TRY(dync__rewrite_put(&x->r, old->node.at[i], dync__export_node));
     const dync__arg *outs = &old->node.at[old->node.n - 1]->args[0];
-    for (int i = 0; i < outs->n; i++) x->by_env[ref->out_env[i]] = outs->as.list[i].as.node->mark;
+    for (int i = 0; i < outs->n; i++)
+        x->by_env[ref->out_env[i]] = dync__rewrite_at(&x->r, outs->as.list[i].as.node);
     return DYNC_OK;
+}
+
+static dync_status dync__export_nodes(dync__exporter *x, const dync__segref *ref,
+                                      const dync__callargs *call)
+{
+    dync__arg result;
+    DYNC__TRY(dync__export_inputs(x, ref ? ref->seg->graph : NULL, call));
+    if (ref) DYNC__TRY(dync__export_calls(x, ref));
+    DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
+    return dync__graph_output(x->r.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *call)
 {
     const dync__segref *ref = x->entry->root->seg.n ? &x->entry->root->seg.at[0] : NULL;
-    const dync__graph *old = ref ? ref->seg->graph : NULL;
-    dync__arg result;
+    dync__graph *old = ref ? ref->seg->graph : NULL;
     if (old && old->symbol.n)
         return dync__fail(
             DYNC_ERR_UNSUPPORTED,
             "export: the sizes of a program are numbers, got %s of a tensor that is no argument",
             old->symbol.at[0].text);
-    for (int i = 0; old && i < old->node.n; i++) old->node.at[i]->mark = NULL;
-    DYNC__TRY(dync__export_inputs(x, old, call));
-    if (ref) DYNC__TRY(dync__export_calls(x, ref));
-    DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
-    if (!dync__graph_output(x->g, &result) || x->g->failed) return DYNC_ERR_MEMORY;
-    dync__graph_renumber(x->g);
-    return DYNC_OK;
+    dync_status status = dync__rewrite_begin(&x->r, old, "GraphModule");
+    x->r.user = x;
+    if (status == DYNC_OK) status = dync__export_nodes(x, ref, call);
+    return dync__rewrite_end(&x->r, status, &x->g);
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
@@ -83997,11 +83935,10 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
                           (e->root->seg.n == 0 && hands_on)); /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
-        failed = dync__fail(
-                     DYNC_ERR_UNSUPPORTED,
-                     "%s sets gradients, registers hooks or switches requires_grad: a program only "
-                     "computes",
-                     f->name) != DYNC_OK;
+        failed = dync__fail(DYNC_ERR_UNSUPPORTED,
+                            "%s sets gradients, registers hooks or switches requires_grad: "
+                            "a program only computes",
+                            f->name) != DYNC_OK;
     if (!failed && !whole)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED,
                             "%s makes no operator call: there is no graph of it",
@@ -84009,17 +83946,14 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {
         x->entry = e;
-        x->g = dync__graph_new("GraphModule");
         x->by_env = dync__calloc(bytes);
-        failed = !x->g || !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
+        failed = !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
                  dync__export_graph(x, call) != DYNC_OK;
         dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
     dync__compiled_free(f);
-    if (!failed) return x->g;
-    dync__graph_unref(x->g);
-    return NULL;
+    return failed ? NULL : x->g;
 }
 
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second
@@ -84916,12 +84850,6 @@ static int dync__ca_place(const dync__node *n)
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
 
-static dync__node *dync__ca_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync__node *old, int i)
 {
     char name[32];
@@ -84937,11 +84865,12 @@ static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync
 }
 
 /* The result: what is no symbolic number first. */
-static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__ca_code *code)
+static dync_status dync__ca_outputs(dync__rewrite *r, const dync__arg *old, dync__ca_code *code)
 {
+    dync__graph *g = r->to;
     dync__arg list, sorted;
     int n = 0;
-    if (!dync__graph_copy_arg(g, old, &list, dync__ca_map, NULL)) return DYNC_ERR_MEMORY;
+    if (!dync__rewrite_arg(r, old, &list)) return DYNC_ERR_MEMORY;
     sorted = list;
     sorted.as.list = dync__arena_alloc(&g->arena, (size_t)(list.n + 1) * sizeof list);
     code->out = dync__calloc((size_t)(list.n + 1) * sizeof *code->out);
@@ -84956,34 +84885,45 @@ static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__
     return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Other inputs, items of the list, calls: 0, 1, 2. */
+static int dync__ca_pass(const dync__node *n)
+{
+    return n->kind != DYNC__N_PLACEHOLDER ? 2 : dync__ca_place(n) >= 0;
+}
+
+/* The list stands first in the new graph. */
+static dync__node *dync__ca_listed_node(dync__rewrite *r, dync__node *old)
+{
+    int place = old->kind == DYNC__N_PLACEHOLDER ? dync__ca_place(old) : -1;
+    return place >= 0 ? dync__ca_getitem(r->to, r->to->node.at[0], old, place)
+                      : dync__rewrite_copy(r, old);
+}
+
+static dync_status dync__ca_nodes(dync__rewrite *r, dync__ca_code *code)
+{
+    dync__graph *old = r->from;
+    dync__node *list = dync__graph_placeholder(r->to, "l_inputs_", "L['inputs']", NULL);
+    if (!list || !dync__graph_takes_symbols(r->to, old) ||
+        !(list->target = dync__arena_strdup(&r->to->arena, "L_inputs_")))
+        return DYNC_ERR_MEMORY;
+    for (int i = 0, k = 0; i < old->node.n; i++) {
+        if (old->node.at[i]->kind != DYNC__N_PLACEHOLDER) continue;
+        int place = code->place[k++] = dync__ca_place(old->node.at[i]);
+        code->n_list = DYNC__MAX(code->n_list, place + 1);
+    }
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < old->node.n - 1; i++)
+            if (dync__ca_pass(old->node.at[i]) == pass)
+                DYNC__TRY(dync__rewrite_put(r, old->node.at[i], dync__ca_listed_node));
+    return dync__ca_outputs(r, &old->node.at[old->node.n - 1]->args[0], code);
+}
+
 static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
 {
-    dync__graph *g = code->graph = dync__graph_new("GraphModule");
-    dync__node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
-    if (!list || !dync__graph_takes_symbols(g, old) ||
-        !(list->target = dync__arena_strdup(&g->arena, "L_inputs_")))
-        return DYNC_ERR_MEMORY;
-    /* other inputs, items of the list, calls */
-    for (int pass = 0; pass < 3; pass++)
-        for (int i = 0, k = 0; i < old->node.n; i++) {
-            dync__node *n = old->node.at[i];
-            bool input = n->kind == DYNC__N_PLACEHOLDER;
-            int place = input ? dync__ca_place(n) : -1;
-            if (input) code->place[k++] = place;
-            if (place >= code->n_list) code->n_list = place + 1;
-            if (pass != (!input ? 2 : place >= 0 ? 1 : 0)) continue;
-            if (n->kind == DYNC__N_OUTPUT) {
-                DYNC__TRY(dync__ca_outputs(g, &n->args[0], code));
-            } else if (place >= 0) {
-                n->mark = dync__ca_getitem(g, list, n, place);
-            } else {
-                n->mark = input ? dync__graph_copy_placeholder(g, n, n->name)
-                                : dync__graph_copy_call(g, n, dync__ca_map, NULL);
-            }
-            if (n->kind != DYNC__N_OUTPUT && !n->mark) return DYNC_ERR_MEMORY;
-        }
-    dync__graph_renumber(g);
-    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, old, "GraphModule");
+    if (status == DYNC_OK) status = dync__ca_nodes(&r, code);
+    return dync__rewrite_end(&r, status, &code->graph);
 }
 
 /* The list, then the inputs that are not in it. */

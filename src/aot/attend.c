@@ -12,17 +12,11 @@
 #include "aot.h"
 
 typedef struct dync__attend {
-    dync__graph *to;
-    dync__node **copy;
+    bool training;
     dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
     bool hides, causal;            /* mask: bools of what is hidden */
     double scale;
 } dync__attend;
-
-static dync__node *dync__attend_node(void *user, dync__node *old)
-{
-    return ((dync__attend *)user)->copy[old->index];
-}
 
 static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
@@ -121,17 +115,17 @@ static bool dync__attend_shapes(const dync__attend *a, const dync__layout *score
 
 /* By what was measured: products with a softmax between them are as fast while scores stay in the
  * caches, and backward computes scores again. A triangle saves half of the work. */
-static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores, bool training)
+static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores)
 {
     double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1],
            all = area;
-    if (a->causal) return area >= (training ? 128 * 128 : 64 * 64);
+    if (a->causal) return area >= (a->training ? 128 * 128 : 64 * 64);
     for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
-    return all >= (training ? 1 << 24 : 1 << 21);
+    return all >= (a->training ? 1 << 24 : 1 << 21);
 }
 
 /* Is y the last product of an attention? */
-static bool dync__attend_match(dync__attend *a, const dync__node *y, bool training)
+static bool dync__attend_match(dync__attend *a, const dync__node *y)
 {
     const dync__node *soft = dync__attend_arg(y, 0), *n;
     double dim = 0, factor;
@@ -171,96 +165,81 @@ static bool dync__attend_match(dync__attend *a, const dync__node *y, bool traini
         a->causal = true;
         a->mask = NULL;
     }
-    return (!training || !a->mask) && dync__attend_pays(a, scores, training);
+    return (!a->training || !a->mask) && dync__attend_pays(a, scores);
 }
 
-static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs,
+static dync__node *dync__attend_call(dync__rewrite *r, const dync__node *y, int op, int nargs,
                                      const dync__arg *args, int nout, const dync__info *info)
 {
     for (int i = 0; i < nargs; i++)
         if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
-    dync__node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
+    dync__node *n = dync__graph_call(r->to, op, nargs, args, nout, info, NULL);
     if (n) n->at = y->at;
     for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
     return n;
 }
 
 /* The operator in y's place. */
-static dync__node *dync__attend_put(dync__attend *a, const dync__node *y)
+static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
 {
+    const dync__attend *a = r->user;
     int n = y->info[0].lay.ndim;
     dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
-    dync__arg turn[3] = {dync__arg_node(a->copy[a->kt->index]), dync__arg_i(-2), dync__arg_i(-1)};
+    dync__arg turn[3] = {dync__arg_node(dync__rewrite_at(r, a->kt)), dync__arg_i(-2),
+                         dync__arg_i(-1)};
     for (int d = n - 2; d < n; d++) {
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k),
-               *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    dync__node *key = dync__attend_call(r, y, DYNC__OP_transpose, 3, turn, 1, &k),
+               *mask = a->mask ? dync__rewrite_at(r, a->mask) : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
-        mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
+        mask = dync__attend_call(r, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
                                  1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
     (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]),
+    dync__arg args[6] = {dync__arg_node(dync__rewrite_at(r, a->q)),
                          dync__arg_node(key),
-                         dync__arg_node(a->copy[a->v->index]),
+                         dync__arg_node(dync__rewrite_at(r, a->v)),
                          mask ? dync__arg_node(mask) : dync__arg_none(),
                          dync__arg_b(a->causal),
                          dync__arg_f(a->scale)};
-    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
+    dync__node *both = dync__attend_call(r, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
                                          6, args, 2, out);
-    dync__node *result = dync__graph_getitem(a->to, both, 0),
-               *sum = dync__graph_getitem(a->to, both, 1);
+    dync__node *result = dync__graph_getitem(r->to, both, 0),
+               *sum = dync__graph_getitem(r->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync__node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
+    dync__node *none = dync__attend_call(r, y, DYNC__OP_eq, 2, same, 1, &blind);
     column = blind;
     blind.lay.shape[n - 1] = 1;
     (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
     dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
-    none = dync__attend_call(a, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
+    none = dync__attend_call(r, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
     dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
-    result = dync__attend_call(a, y, DYNC__OP_masked_fill, 3, fill, 1, out);
+    result = dync__attend_call(r, y, DYNC__OP_masked_fill, 3, fill, 1, out);
     dync__arg whole[1] = {dync__arg_node(result)};
-    return n == 4 ? dync__attend_call(a, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+    return n == 4 ? dync__attend_call(r, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+}
+
+static dync__node *dync__attend_node(dync__rewrite *r, dync__node *old)
+{
+    return dync__attend_match(r->user, old) ? dync__attend_put(r, old) : dync__rewrite_copy(r, old);
 }
 
 DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
 {
-    dync__graph *g = *graph;
-    dync__attend a = {0};
+    dync__graph *g = *graph, *to;
+    dync__attend a = {.training = training};
     int found = 0;
     dync__graph_renumber(g);
-    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i], training);
+    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i]);
     if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
-    a.to = dync__graph_new(g->name);
-    a.copy = dync__calloc((size_t)g->node.n * sizeof *a.copy);
-    dync_status status = a.to && a.copy ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i], **n = &a.copy[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            *n = dync__graph_copy_placeholder(a.to, old, old->name);
-        else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(a.to, &old->args[0], &result, dync__attend_node, &a))
-                *n = dync__graph_output(a.to, &result);
-        } else if (dync__attend_match(&a, old, training))
-            *n = dync__attend_put(&a, old);
-        else
-            *n = dync__graph_copy_call(a.to, old, dync__attend_node, &a);
-        if (!*n || a.to->failed) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);
-    if (status == DYNC_OK) status = dync__graph_dce(a.to);
-    if (status != DYNC_OK) {
-        dync__graph_unref(a.to);
-        return status;
-    }
-    dync__graph_renumber(a.to);
+    DYNC__TRY(dync__graph_rewrite(g, dync__attend_node, &a, &to));
+    (void)dync__graph_dce(to);
     dync__graph_unref(g);
-    *graph = a.to;
+    *graph = to;
     return DYNC_OK;
 }

@@ -46,35 +46,19 @@ DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examp
     return false;
 }
 
-/* ---- the user's graph with its tensors as inputs --------------------------------------------- */
-static dync__node *dync__joint_copied(void *user, dync__node *old)
+/* ---- the user's graph with its tensors as inputs
+ * --------------------------------------------------------------------------------- */
+/* A tensor of the graph is an input behind the others. */
+static dync__node *dync__joint_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
-}
-
-static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__tensor **attr)
-{
-    int k = 0;
-    bool ok = true;
-    for (int i = 0; i < from->node.n && ok; i++) {
-        dync__node *n = from->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER)
-            ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
-    }
-    for (int i = 0; i < from->node.n && ok; i++) {
-        dync__node *n = from->node.at[i], *p;
-        if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
-        dync__info info = {.dtype = n->value->dtype,
-                           .device = n->value->device,
-                           .lay = n->value->lay,
-                           .alias = -1};
-        n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
-        if (p) p->requires_grad[0] = dync__tensor_requires_grad(n->value);
-        attr[k++] = n->value;
-        ok = p != NULL;
-    }
-    return ok;
+    dync__joint *j = r->user;
+    const dync__tensor *t = old->kind == DYNC__N_GET_ATTR ? old->value : NULL;
+    if (!t) return dync__rewrite_copy(r, old);
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    dync__node *n = dync__graph_placeholder(r->to, old->name, NULL, &info);
+    if (n) n->requires_grad[0] = dync__tensor_requires_grad(t);
+    j->attr[j->n_attr++] = old->value;
+    return n;
 }
 
 /* The graph itself where it has no tensors of its own; *out is a reference. */
@@ -87,24 +71,8 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
         *out = dync__graph_ref(g);
         return DYNC_OK;
     }
-    dync__graph *to = *out = dync__graph_new(g->name);
     j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
-    if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
-    j->n_attr = n_attr;
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        dync__arg result;
-        if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) ||
-                !dync__graph_output(to, &result))
-                return DYNC_ERR_MEMORY;
-        } else if (n->kind != DYNC__N_PLACEHOLDER && !(n->kind == DYNC__N_GET_ATTR && n->value)) {
-            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL)))
-                return DYNC_ERR_MEMORY;
-        }
-    }
-    dync__graph_renumber(to);
-    return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    return j->attr ? dync__graph_rewrite(g, dync__joint_node, j, out) : DYNC_ERR_MEMORY;
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */

@@ -12,12 +12,6 @@ DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
     return false;
 }
 
-/* copy: by index of the old node */
-typedef struct dync__numbers {
-    dync__graph *to;
-    dync__node **copy;
-} dync__numbers;
-
 static bool dync__node_is_number(const dync__node *n)
 {
     return !n->has_info && dync__arg_is_number(&n->scalar);
@@ -33,13 +27,13 @@ static dync__info dync__number_info(int dtype)
     return info;
 }
 
-static dync__node *dync__numbers_cast(dync__numbers *m, dync__node *x, int dtype)
+static dync__node *dync__numbers_cast(dync__rewrite *r, dync__node *x, int dtype)
 {
     dync__info info = dync__number_info(dtype);
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
     return x->info[0].dtype == dtype
                ? x
-               : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
+               : dync__graph_call(r->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
 }
 
 /* The dtype of the call's operands, from the types of its arguments. */
@@ -62,13 +56,8 @@ static int dync__numbers_common(const dync__node *old)
     return dync__op_common_dtype(&call);
 }
 
-static dync__node *dync__numbers_node(void *user, dync__node *old)
-{
-    return ((dync__numbers *)user)->copy[old->index];
-}
-
 /* Arithmetic on numbers: both sides in the type of the result. */
-static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
+static dync__node *dync__numbers_sum(dync__rewrite *r, const dync__node *old)
 {
     int dtype = dync__number_dtype(&old->scalar);
     dync__info info = dync__number_info(dtype);
@@ -76,20 +65,19 @@ static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
     for (int i = 0; i < 2; i++) {
         args[i] = old->args[i];
         if (args[i].kind != DYNC__A_NODE) continue;
-        args[i].as.node = dync__numbers_cast(m, m->copy[args[i].as.node->index], dtype);
+        args[i].as.node = dync__numbers_cast(r, dync__rewrite_at(r, args[i].as.node), dtype);
         if (!args[i].as.node) return NULL;
     }
-    return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
+    return dync__graph_call(r->to, old->op, 2, args, 1, &info, old->name);
 }
 
-static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
+static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
 {
     bool any = false;
     for (int i = 0; i < old->nargs; i++)
         any = any ||
               (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
-    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS)
-        return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__rewrite_copy(r, old);
     int common = dync__numbers_common(old),
         half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
     /* no tensor has dimensions: a wider number would widen the result */
@@ -104,49 +92,33 @@ static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
     for (int i = 0; i < old->nargs; i++) {
         if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node))
             continue;
-        number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
+        number[i] = dync__numbers_cast(r, dync__rewrite_at(r, old->args[i].as.node), common);
         if (!number[i]) return NULL;
     }
-    dync__node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    dync__node *n = dync__rewrite_copy(r, old);
     for (int i = 0; n && i < old->nargs; i++)
         if (number[i]) n->args[i] = dync__arg_node(number[i]);
     if (!n || !scalar || half < 0 || old->info[0].dtype != half ||
         dync__op_info(old->op)->cls == DYNC__INPLACE)
         return n;
     n->info[0].dtype = DYNC_F32;
-    return dync__numbers_cast(m, n, half);
+    return dync__numbers_cast(r, n, half);
+}
+
+static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
+{
+    if (old->kind == DYNC__N_OUTPUT) return dync__rewrite_copy(r, old);
+    if (!dync__node_is_number(old))
+        return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
+                                                : dync__numbers_call(r, old);
+    if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
+    dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
+    dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);
+    if (n) n->env = old->env;
+    return n;
 }
 
 DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
-    dync__numbers m = {.to = dync__graph_new(g->name)};
-    m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
-    dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK
-                                                                              : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i], **n = &m.copy[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER && dync__node_is_number(old)) {
-            dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
-            *n = dync__graph_placeholder(m.to, old->name, old->source, &info);
-            if (*n) (*n)->env = old->env;
-        } else if (old->kind == DYNC__N_PLACEHOLDER)
-            *n = dync__graph_copy_placeholder(m.to, old, old->name);
-        else if (old->kind == DYNC__N_OUTPUT) {
-            if (dync__graph_copy_arg(m.to, &old->args[0], &result, dync__numbers_node, &m))
-                *n = dync__graph_output(m.to, &result);
-        } else
-            *n = dync__node_is_number(old) ? dync__numbers_sum(&m, old)
-                                           : dync__numbers_call(&m, old);
-        if (!*n) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);
-    if (status == DYNC_OK && m.to->failed) status = DYNC_ERR_MEMORY;
-    if (status != DYNC_OK) {
-        dync__graph_unref(m.to);
-        return status;
-    }
-    dync__graph_renumber(m.to);
-    *out = m.to;
-    return DYNC_OK;
+    return dync__graph_rewrite(g, dync__numbers_node, NULL, out);
 }

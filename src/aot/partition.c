@@ -87,26 +87,7 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
-/* ---- the two graphs: mark holds a node's copy ------------------------------------------------ */
-static dync__node *dync__partition_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
-static dync_status dync__partition_copied(dync__node *old, dync__node *n)
-{
-    old->mark = n;
-    return n ? DYNC_OK
-           : dync_error() != DYNC_OK
-               ? dync_error()
-               : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing",
-                            old->name);
-}
-static dync_status dync__partition_placeholder(dync__graph *g, dync__node *old)
-{
-    return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
-}
+/* ---- the two graphs -------------------------------------------------------------------------- */
 /* A view of a value that was saved as a copy lies as that does. */
 static dync_status dync__partition_view(dync__node *n)
 {
@@ -128,19 +109,14 @@ static dync_status dync__partition_view(dync__node *n)
     return DYNC_OK;
 }
 
-static dync_status dync__partition_copy(dync__graph *g, dync__node *old)
+static dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
 {
-    dync__node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+    dync__node *n = dync__rewrite_copy(r, old);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (view &&
-        !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
-        DYNC__TRY(dync__partition_view(n));
-    return dync__partition_copied(old, n);
-}
-
-static void dync__partition_clear(dync__graph *joint)
-{
-    for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
+    if (!view ||
+        dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
+        return n;
+    return dync__partition_view(n) == DYNC_OK ? n : NULL;
 }
 
 /* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
@@ -174,61 +150,65 @@ static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
            dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
-static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g, dync__node *old)
+static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *r, dync__node *old)
 {
-    if (dync__part_mutated_root(c, old) < 0) return old->mark;
-    dync__arg arg = dync__arg_node(old->mark);
+    dync__node *n = dync__rewrite_at(r, old);
+    if (dync__part_mutated_root(c, old) < 0) return n;
+    dync__arg arg = dync__arg_node(n);
     dync__info info = old->info[0];
     info.alias = -1;
     if (!dync__part_copy_layout(old, &info.lay)) return NULL;
-    return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+    return dync__graph_call(r->to, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
 
-static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g,
-                                                dync__node *old)
+/* A saved value as an input of backward. */
+static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
 {
-    DYNC__TRY(dync__partition_placeholder(g, old));
-    dync__node *n = old->mark;
-    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay)
-               ? DYNC_OK
-               : DYNC_ERR_MEMORY;
+    dync__node *n = dync__rewrite_input(r, old, old->name);
+    return !n || dync__part_mutated_root(r->user, old) < 0 ||
+                   dync__part_copy_layout(old, &n->info[0].lay)
+               ? n
+               : NULL;
 }
 
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then
  * what is saved. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
-                                           dync__aot_graphs *into)
+static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite *r, int n_out,
+                                                 dync__node *const *out, dync__aot_graphs *into)
 {
-    dync__graph *g = into->fw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
-    if (!g || !all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
-    dync__part_close(c);
-    dync__partition_clear(c->joint);
-    for (int i = 0; i < c->n; i++) {
-        dync__node *n = c->joint->node.at[i];
-        if (c->input[i])
-            DYNC__TRY(dync__partition_placeholder(g, n));
-        else if (c->fw[i])
-            DYNC__TRY(dync__partition_copy(g, n));
-    }
-    for (int i = 0; i < n_out; i++) all[i] = out[i]->mark;
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++)
+        if (c->input[i] || c->fw[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__partition_node));
+    for (int i = 0; i < n_out; i++) all[i] = dync__rewrite_at(r, out[i]);
     into->n_saved = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
         dync__node *n = c->joint->node.at[i];
-        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n)))
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
             return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
         if (c->input[i]) into->saved_input_bytes += bytes;
     }
-    return dync__graph_output_list(g, n_out + into->n_saved, all);
+    return dync__graph_output_list(r->to, n_out + into->n_saved, all);
+}
+
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
+                                           dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    dync__part_close(c);
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    if (status == DYNC_OK) status = dync__partition_forward_nodes(c, &r, n_out, out, into);
+    return dync__rewrite_end(&r, status, &into->fw);
 }
 
 typedef struct dync__recompute {
     dync__cutter *c;
-    dync__graph *g;
+    dync__rewrite *r;
     dync__aot_graphs *into;
     dync_status status;
 } dync__recompute;
@@ -236,37 +216,48 @@ static void dync__partition_need(void *user, dync__arg *a)
 {
     dync__recompute *r = user;
     dync__node *n = a->as.node;
-    if (n->mark || r->status != DYNC_OK) return;
-    /* as deep as a chain that is computed again: mincut.c keeps them short */
-    dync__node_each_input(n, dync__partition_need, r);
-    if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
+    if (r->r->copy[n->index] || r->status != DYNC_OK) return;
+    dync__node_each_input(
+        n, dync__partition_need,
+        r); /* as deep as a chain that is computed again: mincut.c keeps them short */
+    if (r->status == DYNC_OK) r->status = dync__rewrite_put(r->r, n, dync__partition_node);
     if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
     r->into->n_recomputed++;
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
-                                            dync__aot_graphs *into)
+static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite *r, int n_grads,
+                                                  dync__node *const *grads, dync__aot_graphs *into)
 {
-    dync__graph *g = into->bw = dync__graph_new("GraphModule");
     dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
-    dync__recompute r = {c, g, into, DYNC_OK};
-    if (!g || !all) return DYNC_ERR_MEMORY;
-    dync__partition_clear(c->joint);
+    dync__recompute need = {c, r, into, DYNC_OK};
+    if (!all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++)
-        if (c->saved[i]) DYNC__TRY(dync__part_saved_placeholder(c, g, c->joint->node.at[i]));
+        if (c->saved[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__part_saved_input));
     for (int i = 0; i < c->n; i++)
-        if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
-    for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
+        if (c->tangent[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__rewrite_copy));
+    for (int i = 0; i < c->n && need.status == DYNC_OK; i++) {
         dync__arg a = dync__arg_node(c->joint->node.at[i]);
-        if (c->bw[i] && c->late[i]) dync__partition_need(&r, &a);
+        if (c->bw[i] && c->late[i]) dync__partition_need(&need, &a);
     }
     for (int i = 0; i < n_grads; i++) {
         dync__arg a = dync__arg_node(grads[i]);
-        dync__partition_need(&r, &a);
-        all[i] = grads[i]->mark;
+        dync__partition_need(&need, &a);
+        all[i] = dync__rewrite_at(r, grads[i]);
     }
-    return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
+    return need.status == DYNC_OK ? dync__graph_output_list(r->to, n_grads, all) : need.status;
+}
+
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
+                                            dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    r.user = c;
+    if (status == DYNC_OK) status = dync__partition_backward_nodes(c, &r, n_grads, grads, into);
+    return dync__rewrite_end(&r, status, &into->bw);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -377,51 +368,81 @@ static void dync__parting_join(void *user, dync__arg *a)
 }
 static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
 
-/* The part of tangents and gradients whose `tangent_part` and `grad_part` say so. */
-static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part,
-                                       const int *grad_part, int which, bool whole, bool *need,
-                                       dync__aot_part *p)
+/* The part `which` of tangents and gradients, as tangent_part and grad_part number them. */
+typedef struct dync__part_maker {
+    const dync__aot_graphs *g;
+    const int *tangent_part, *grad_part;
+    int which;
+    bool whole, *need; /* whole: there is one part, backward as it is; need: by node of backward */
+    dync__node **grads;
+    dync__rewrite r;
+} dync__part_maker;
+
+/* The part's gradients, and what they need. */
+static void dync__part_gradients(dync__part_maker *m, dync__aot_part *p)
 {
-    static uint64_t ids;
+    const dync__aot_graphs *g = m->g;
     const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
-    dync__node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
-    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
-    p->saved = dync__calloc(p->bytes);
-    p->id = DYNC__ATOMIC_INC(&ids);
-    dync_status status = p->saved && grads ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        p->tangent = p->saved + g->n_saved;
-        p->grad = p->tangent + g->tangent_of.n;
-        p->bw = !g->bw ? NULL : whole ? dync__graph_ref(g->bw) : dync__graph_new("GraphModule");
-        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw))))
-            status = DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
-        if (grad_part[i] != which) continue;
-        need[(grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
+    for (int i = 0; i < g->grad_of.n; i++) {
+        if (m->grad_part[i] != m->which) continue;
+        m->need[(m->grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
         p->grad[p->n_grads++] = g->grad_of.at[i];
     }
     for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
-        if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
-    for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
+        if (m->need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, m->need);
+}
+
+/* Its inputs: saved values that it needs, and its tangents; its nodes where it is a graph of its
+ * own. */
+static dync_status dync__part_nodes(dync__part_maker *m, dync__aot_part *p)
+{
+    const dync__aot_graphs *g = m->g;
+    for (int i = 0, k = 0; i < g->bw->node.n - 1; i++) {
         dync__node *n = g->bw->node.at[i];
         bool input = n->kind == DYNC__N_PLACEHOLDER;
         int at = input ? k++ : 0;
-        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i])
+        if (input && at >= g->n_saved ? m->tangent_part[at - g->n_saved] != m->which
+                                      : !m->whole && !m->need[i])
             continue;
         if (input && at < g->n_saved)
             p->saved[p->n_saved++] = at;
         else if (input)
             p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
-        if (!whole)
-            status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
+        if (!m->whole) DYNC__TRY(dync__rewrite_put(&m->r, n, dync__partition_node));
     }
-    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++)
-        p->tangent[p->n_tangents++] = g->tangent_of.at[i];
-    for (int i = 0; i < p->n_grads && !whole; i++) grads[i] = grads[i]->mark;
-    if (status == DYNC_OK && !whole) status = dync__graph_output_list(p->bw, p->n_grads, grads);
-    dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
-    return status;
+    return DYNC_OK;
+}
+
+static dync_status dync__part_graph(dync__part_maker *m, dync__aot_part *p)
+{
+    dync_status status = dync__rewrite_begin(&m->r, m->g->bw, "GraphModule");
+    if (status == DYNC_OK && !dync__graph_takes_symbols(m->r.to, m->g->bw))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__part_nodes(m, p);
+    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++)
+        m->grads[i] = dync__rewrite_at(&m->r, m->grads[i]);
+    if (status == DYNC_OK) status = dync__graph_output_list(m->r.to, p->n_grads, m->grads);
+    return dync__rewrite_end(&m->r, status, &p->bw);
+}
+
+static dync_status dync__aot_part_fill(dync__part_maker *m, dync__aot_part *p)
+{
+    static uint64_t ids;
+    const dync__aot_graphs *g = m->g;
+    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
+    p->saved = dync__calloc(p->bytes);
+    p->id = DYNC__ATOMIC_INC(&ids);
+    if (!p->saved) return DYNC_ERR_MEMORY;
+    p->tangent = p->saved + g->n_saved;
+    p->grad = p->tangent + g->tangent_of.n;
+    dync__part_gradients(m, p);
+    if (!g->bw) {
+        for (int i = 0; i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+        return DYNC_OK;
+    }
+    if (!m->whole) return dync__part_graph(m, p);
+    p->bw = dync__graph_ref(g->bw);
+    return dync__part_nodes(m, p);
 }
 
 /* Row i, by tangent, is of node i. */
@@ -461,41 +482,51 @@ static dync_status dync__aot_part_depends(dync__aot_part *p)
     return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+/* part: by tangent; of: by gradient. Returns how many parts there are. */
+static int dync__part_number(const dync__aot_graphs *g, dync__parting *p, int *part, int *of)
 {
-    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
-    dync__arena arena = {0};
-    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
-        *up = label + nodes, *part = up + nt, *of = part + nt;
-    bool *need = dync__arena_alloc(&arena, (size_t)nodes + 1);
-    dync__parting p = {label, up, 0};
-    dync_status status = label && need ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (g->bw) dync__graph_renumber(g->bw);
-    for (int i = 0; status == DYNC_OK && i < nt; i++) up[i] = i, part[i] = -1;
-    for (int k = -g->n_saved; status == DYNC_OK && p.here < nodes - 1; p.here++) {
-        bool input = g->bw->node.at[p.here]->kind == DYNC__N_PLACEHOLDER;
-        label[p.here] = input && k >= 0 ? k : -1;
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, parts = 0;
+    for (int i = 0; i < nt; i++) p->up[i] = i, part[i] = -1;
+    for (int k = -g->n_saved; p->here < nodes - 1; p->here++) {
+        bool input = g->bw->node.at[p->here]->kind == DYNC__N_PLACEHOLDER;
+        p->label[p->here] = input && k >= 0 ? k : -1;
         if (input)
             k++;
         else
-            dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
+            dync__node_each_input(g->bw->node.at[p->here], dync__parting_join, p);
     }
-    /* part: by root; of: by gradient */
-    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {
+    for (int i = 0; g->bw && i < g->grad_of.n; i++) {
         int root = dync__parting_root(
-            &p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+            p, p->label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
         if (root >= 0 && part[root] < 0) part[root] = parts++;
         of[i] = root < 0 ? 0 : part[root];
     }
-    parts = DYNC__MAX(parts, 1);
-    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--)
-        part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
+    for (int i = nt - 1; i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(p, i)], 0);
+    return DYNC__MAX(parts, 1);
+}
+
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n;
+    dync__arena arena = {0};
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
+        *up = label + nodes, *part = up + nt, *of = part + nt;
+    dync__part_maker m = {.g = g,
+                          .tangent_part = part,
+                          .grad_part = of,
+                          .need = dync__arena_alloc(&arena, (size_t)nodes + 1)};
+    m.grads = dync__arena_alloc(&arena, (size_t)(ng + 1) * sizeof *m.grads);
+    dync__parting p = {label, up, 0};
+    dync_status status = label && m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->bw) dync__graph_renumber(g->bw);
+    int parts = status == DYNC_OK ? dync__part_number(g, &p, part, of) : 0;
+    m.whole = parts == 1;
     if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out)))
         status = DYNC_ERR_MEMORY;
     for (; status == DYNC_OK && *n < parts; ++*n) {
-        memset(need, 0, (size_t)nodes);
-        if (g->bw) dync__partition_clear(g->bw);
-        status = dync__aot_part_fill(g, part, of, *n, parts == 1, need, &(*out)[*n]);
+        memset(m.need, 0, (size_t)nodes);
+        m.which = *n;
+        status = dync__aot_part_fill(&m, &(*out)[*n]);
         if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
     }
     dync__arena_free(&arena);

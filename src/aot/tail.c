@@ -67,18 +67,14 @@ DYNC__RARE static int dync__tail_find(dync__graph *g, bool *head)
     return calls;
 }
 
-DYNC__RARE static dync__node *dync__tail_map(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for
  * the tail, -1 none. */
 typedef struct dync__tail_maker {
-    dync__graph *whole, *tail;
+    dync__graph *whole;
     struct dync__aot_tail *t;
-    bool *head, *read;
-    dync__node **of_head, **of_tail, **out_head, **out_tail;
+    bool *head, *read; /* head: is a node of the head; read: the tail reads it */
+    dync__rewrite to_head, to_tail;
+    dync__node **out_head, **out_tail;
 } dync__tail_maker;
 
 DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a)
@@ -86,70 +82,95 @@ DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a)
     ((bool *)user)[a->as.node->index] = true;
 }
 
-DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
+/* Inputs, then the head. */
+DYNC__RARE static dync_status dync__tail_head(dync__tail_maker *m)
 {
     struct dync__aot_tail *t = m->t;
-    const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
-    int n = m->whole->node.n - 1, n_tail = 0;
-    for (int i = 0; i < n; i++)
-        if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
-    for (int i = 0, input = 0; i < n; i++) { /* inputs, then the head */
+    for (int i = 0, input = 0; i < m->whole->node.n - 1; i++) {
         dync__node *x = m->whole->node.at[i];
         bool place = x->kind == DYNC__N_PLACEHOLDER;
         if (!m->head[i]) continue;
-        m->of_head[i] = place ? dync__graph_copy_placeholder(t->head, x, x->name)
-                              : dync__graph_copy_call(t->head, x, dync__tail_map, m->of_head);
-        if (!m->of_head[i]) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__rewrite_put(&m->to_head, x, dync__rewrite_copy));
         if (place && m->read[i]) t->in[t->n_in++] = input;
         input += place;
     }
-    for (int i = 0; i < out->n; i++) {
-        const dync__node *x = out->as.list[i].as.node;
-        int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
-        t->out[i] = m->head[x->index] ? t->n_head : -1 - n_tail;
-        if (m->head[x->index])
-            m->out_head[t->n_head++] = m->of_head[x->index];
-        else
-            m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
-        for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
-            /* the tail still reads what is there */
-            if (t->in[k] == over || m->read[x->index]) over = -1;
-        if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over))
-            return DYNC_ERR_MEMORY;
-        for (int k = 0; !m->head[x->index] && k <= t->n_in; k++) {
-            if (k < t->n_in && t->in[k] != over) continue;
-            if (!dync__avec_push(&m->tail->arena, &m->tail->over, k < t->n_in ? k : -1))
-                return DYNC_ERR_MEMORY;
-            break;
-        }
+    return DYNC_OK;
+}
+
+/* Output i of the whole goes to one of the two; so does what it is the new value of. The tail's are
+ * counted down from -1. */
+DYNC__RARE static dync_status dync__tail_output(dync__tail_maker *m, int i, dync__node *x,
+                                                int *n_tail)
+{
+    struct dync__aot_tail *t = m->t;
+    int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
+    dync__graph *head = m->to_head.to, *tail = m->to_tail.to;
+    if (m->head[x->index]) {
+        t->out[i] = t->n_head;
+        m->out_head[t->n_head++] = dync__rewrite_at(&m->to_head, x);
+        for (int k = 0; k < t->n_in && over >= 0; k++)
+            if (t->in[k] == over || m->read[x->index])
+                over = -1; /* the tail still reads what is there */
+        return dync__avec_push(&head->arena, &head->over, over) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
-    int n_head = t->n_head;
-    /* inputs of the tail: those of the whole, then what crosses */
+    int k = 0;
+    t->out[i] = -1 - *n_tail;
+    m->out_tail[(*n_tail)++] = x;
+    while (k < t->n_in && t->in[k] != over) k++;
+    return dync__avec_push(&tail->arena, &tail->over, k < t->n_in ? k : -1) ? DYNC_OK
+                                                                            : DYNC_ERR_MEMORY;
+}
+
+/* A value of the head as an input of the tail. */
+DYNC__RARE static dync__node *dync__tail_crossing(dync__rewrite *r, dync__node *x)
+{
+    dync__info info = x->info[0];
+    info.alias = -1;
+    return x->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, x)
+                                          : dync__graph_placeholder(r->to, x->name, NULL, &info);
+}
+
+/* Inputs of the tail: those of the whole, then what crosses; then the tail. n_head: outputs of the
+ * head. */
+DYNC__RARE static dync_status dync__tail_tail(dync__tail_maker *m, int *n_head)
+{
+    struct dync__aot_tail *t = m->t;
+    int n = m->whole->node.n - 1;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
             dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;
             if (!m->head[i] || !m->read[i] || place == (pass == 1)) continue;
-            dync__info info = x->info[0];
-            info.alias = -1;
-            if (!(m->of_tail[i] = place ? dync__graph_copy_placeholder(m->tail, x, x->name)
-                                        : dync__graph_placeholder(m->tail, x->name, NULL, &info)))
-                return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__rewrite_put(&m->to_tail, x, dync__tail_crossing));
             if (place) continue;
-            t->in[t->n_in++] = t->n_whole_in + n_head;
-            m->out_head[n_head++] = m->of_head[i];
+            t->in[t->n_in++] = t->n_whole_in + *n_head;
+            m->out_head[(*n_head)++] = dync__rewrite_at(&m->to_head, x);
         }
     for (int i = 0; i < n; i++)
-        if (!m->head[i] && !(m->of_tail[i] = dync__graph_copy_call(m->tail, m->whole->node.at[i],
-                                                                   dync__tail_map, m->of_tail)))
-            return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_tail; i++) m->out_tail[i] = m->of_tail[m->out_tail[i]->index];
+        if (!m->head[i])
+            DYNC__TRY(dync__rewrite_put(&m->to_tail, m->whole->node.at[i], dync__rewrite_copy));
+    return DYNC_OK;
+}
+
+DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
+{
+    struct dync__aot_tail *t = m->t;
+    const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
+    int n_tail = 0;
+    for (int i = 0; i < m->whole->node.n - 1; i++)
+        if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
+    DYNC__TRY(dync__tail_head(m));
+    for (int i = 0; i < out->n; i++)
+        DYNC__TRY(dync__tail_output(m, i, out->as.list[i].as.node, &n_tail));
+    int n_head = t->n_head;
+    DYNC__TRY(dync__tail_tail(m, &n_head));
+    for (int i = 0; i < n_tail; i++) m->out_tail[i] = dync__rewrite_at(&m->to_tail, m->out_tail[i]);
     for (int i = 0; i < out->n; i++)
         if (t->out[i] < 0) t->out[i] = n_head - 1 - t->out[i];
     t->n_head = n_head;
     t->n_out = out->n;
-    DYNC__TRY(dync__graph_output_list(t->head, n_head, m->out_head));
-    return dync__graph_output_list(m->tail, n_tail, m->out_tail);
+    DYNC__TRY(dync__graph_output_list(m->to_head.to, n_head, m->out_head));
+    return dync__graph_output_list(m->to_tail.to, n_tail, m->out_tail);
 }
 
 DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
@@ -160,6 +181,28 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
     dync__free(t, sizeof *t);
 }
 
+/* What the maker and the tail hold while graphs are made; the tail's arrays are in the head's
+ * arena. */
+DYNC__RARE static dync_status dync__tail_make(dync__tail_maker *m, int n_out, dync__graph **tail)
+{
+    struct dync__aot_tail *t = m->t = dync__calloc(sizeof *t);
+    size_t n = (size_t)m->whole->node.n;
+    dync_status status = dync__rewrite_begin(&m->to_head, m->whole, m->whole->name),
+                other = dync__rewrite_begin(&m->to_tail, m->whole, m->whole->name);
+    if (status == DYNC_OK)
+        status = t && dync__graph_takes_symbols(m->to_head.to, m->whole) ? other : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->n_whole_in = m->whole->n_inputs;
+        t->in = dync__arena_alloc(&m->to_head.to->arena, 2 * n * sizeof *t->in);
+        t->out = dync__arena_alloc(&m->to_head.to->arena, (size_t)(n_out + 1) * sizeof *t->out);
+        status = t->in && t->out ? dync__tail_graphs(m) : DYNC_ERR_MEMORY;
+    }
+    dync__graph *head = NULL;
+    status = dync__rewrite_end(&m->to_head, status, &head);
+    if (t) t->head = head;
+    return dync__rewrite_end(&m->to_tail, status, tail);
+}
+
 /* *out NULL: the graph is better whole. */
 DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__options *options,
                                                const dync__inner_compiler *inner,
@@ -168,38 +211,26 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
     dync__tail_maker m = {.whole = g};
+    dync__graph *tail = NULL;
     *out = NULL;
     m.head = dync__arena_alloc(&arena, 2 * n);
-    m.of_head = dync__arena_alloc(&arena, 6 * n * sizeof *m.of_head + 1);
-    if (!m.head || !m.of_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
+    m.out_head = dync__arena_alloc(
+        &arena, 4 * n * sizeof *m.out_head + 1); /* outputs may repeat a node, and cross as well */
+    if (!m.head || !m.out_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     m.read = m.head + n;
-    m.of_tail = m.of_head + n;
-    /* outputs may repeat a node, and cross as well */
-    m.out_head = m.of_tail + n;
     m.out_tail = m.out_head + 3 * n;
     dync__graph_renumber(g);
     const dync__arg *results = &g->node.at[g->node.n - 1]->args[0];
     if (!g->syms || (size_t)results->n > n || dync__tail_find(g, m.head) < DYNC__TAIL_LEAST)
         return dync__arena_free(&arena), DYNC_OK;
-    struct dync__aot_tail *t = m.t = dync__calloc(sizeof *t);
-    m.tail = dync__graph_new(g->name);
-    dync_status status = t && m.tail && (t->head = dync__graph_new(g->name)) &&
-                                 dync__graph_takes_symbols(t->head, g)
-                             ? DYNC_OK
-                             : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        t->n_whole_in = g->n_inputs;
-        t->in = dync__arena_alloc(&t->head->arena, 2 * n * sizeof *t->in);
-        t->out = dync__arena_alloc(&t->head->arena, (size_t)(results->n + 1) * sizeof *t->out);
-        status = t->in && t->out ? dync__tail_graphs(&m) : DYNC_ERR_MEMORY;
-    }
-    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, m.tail, false, options, &t->run);
-    dync__graph_unref(m.tail);
+    dync_status status = dync__tail_make(&m, results->n, &tail);
+    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, tail, false, options, &m.t->run);
+    dync__graph_unref(tail);
     dync__arena_free(&arena);
     if (status != DYNC_OK)
-        dync__aot_tail_free(t);
+        dync__aot_tail_free(m.t);
     else
-        *out = t;
+        *out = m.t;
     return status;
 }
 

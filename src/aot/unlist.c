@@ -31,38 +31,16 @@ static bool dync__is_list_item(const dync__node *n)
            dync__is_list_input(n->args[0].as.node);
 }
 
-static dync__node *dync__unlist_map(void *user, dync__node *old)
+/* A list goes, its items become inputs. */
+static dync__node *dync__unlist_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
-}
-
-static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u)
-{
-    dync__graph *g = u->graph = dync__graph_new(old->name);
-    dync__arg result;
-    if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < old->node.n; i++) {
-        dync__node *n = old->node.at[i];
-        bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
-        n->mark = NULL;
-        if (input && dync__is_list_input(n)) continue;
-        if (input || item) {
-            u->input[u->n] = item ? n->args[0].as.node->index : i;
-            u->item[u->n++] = item ? (int)n->args[1].as.i : -1;
-            n->mark = dync__graph_copy_placeholder(g, n, n->name);
-        } else if (n->kind == DYNC__N_OUTPUT) {
-            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) ||
-                !dync__graph_output(g, &result))
-                return DYNC_ERR_MEMORY;
-            break;
-        } else {
-            n->mark = dync__graph_copy_call(g, n, dync__unlist_map, NULL);
-        }
-        if (!n->mark) return DYNC_ERR_MEMORY;
-    }
-    dync__graph_renumber(g);
-    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    dync__unlisted *u = r->user;
+    bool item = dync__is_list_item(old);
+    if (old->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(old)) return old;
+    if (!item && old->kind != DYNC__N_PLACEHOLDER) return dync__rewrite_copy(r, old);
+    u->input[u->n] = item ? old->args[0].as.node->index : old->index;
+    u->item[u->n++] = item ? (int)old->args[1].as.i : -1;
+    return dync__rewrite_input(r, old, old->name);
 }
 
 static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs,
@@ -117,7 +95,7 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, 
     u->input = (int *)(void *)(u + 1);
     u->item = u->input + room;
     dync__graph_renumber(g);
-    dync_status status = dync__unlist_graph(g, u);
+    dync_status status = dync__graph_rewrite(g, dync__unlist_node, u, &u->graph);
     dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in);
     if (!in) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__unlist_values(u, ex, n, in);

@@ -55,24 +55,12 @@ DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const d
     return DYNC_OK;
 }
 
-static dync__node *dync__broken_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 /* relu(x) as x + 1, everything else as it is. */
-static dync__node *dync__broken_node(dync__graph *g, dync__node *old)
+static dync__node *dync__broken_node(dync__rewrite *r, dync__node *old)
 {
-    dync__arg result;
-    if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
-    if (old->kind == DYNC__N_OUTPUT)
-        return dync__graph_copy_arg(g, &old->args[0], &result, dync__broken_map, NULL)
-                   ? dync__graph_output(g, &result)
-                   : NULL;
-    if (old->op != DYNC__OP_relu) return dync__graph_copy_call(g, old, dync__broken_map, NULL);
-    dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
-    return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
+    if (old->op != DYNC__OP_relu) return dync__rewrite_copy(r, old);
+    dync__arg args[2] = {dync__arg_node(dync__rewrite_at(r, old->args[0].as.node)), dync__arg_i(1)};
+    return dync__graph_call(r->to, DYNC__OP_add, 2, args, 1, old->info, old->name);
 }
 
 static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }
@@ -85,15 +73,8 @@ DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const 
     if (!g) return DYNC_ERR_VALUE;
     DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (!dync__broken_has_relu(g)) return DYNC_OK;
-    dync__graph *wrong = dync__graph_new(g->name);
-    if (!wrong) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && !wrong->failed; i++)
-        if (!(g->node.at[i]->mark = dync__broken_node(wrong, g->node.at[i]))) wrong->failed = true;
-    if (wrong->failed) {
-        dync__graph_unref(wrong);
-        return DYNC_ERR_MEMORY;
-    }
-    dync__graph_renumber(wrong);
+    dync__graph *wrong;
+    DYNC__TRY(dync__graph_rewrite(g, dync__broken_node, NULL, &wrong));
     out->state = wrong;
     out->destroy = dync__broken_destroy;
     return DYNC_OK;

@@ -43,34 +43,32 @@ static void dync__log_break(dync__tracer *t, const char *reason)
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
-/* The value of an old node in the piece: its copy, or a placeholder for its place in the
- * environment. */
-typedef struct dync__piece_map {
-    dync__graph *graph;
-    dync__node **holder;
-} dync__piece_map;
-static dync__node *dync__piece_node(void *user, dync__node *old)
+/* A value from before the piece: a placeholder for its place in the environment, one for all nodes
+ * of that place. */
+static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
 {
-    dync__piece_map *m = user;
-    if (old->mark) return old->mark;
     if (old->env < 0) return NULL;
-    dync__node **holder = &m->holder[old->env];
+    dync__node **holder = &((dync__node **)r->user)[old->env];
     if (*holder) return *holder;
     char name[40];
     bool input = old->kind == DYNC__N_PLACEHOLDER;
     dync__format(name, sizeof name, "stack%d", old->env);
-    *holder = dync__graph_copy_placeholder(m->graph, old, input ? old->name : name);
-    if (*holder && input) (*holder)->target = dync__arena_strdup(&m->graph->arena, old->target);
+    *holder = dync__rewrite_input(r, old, input ? old->name : name);
+    if (*holder && input) (*holder)->target = dync__arena_strdup(&r->to->arena, old->target);
     return *holder;
 }
 
-/* Copies calls [from, to) of the pending graph into a graph of their own. */
+/* Copies calls [from, to) of the pending graph into a graph of their own; mark: a node's copy,
+ * NULL: it has none. */
 static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync__graph *g = dync__graph_new("GraphModule");
+    dync__rewrite r;
+    dync__graph *g;
     dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
-    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__piece_map map = {g, holder};
+    dync_status status = dync__rewrite_begin(&r, t->graph, "GraphModule");
+    if (!holder) status = DYNC_ERR_MEMORY;
+    r.missing = dync__piece_input;
+    r.user = holder;
     int k = 0;
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
         dync__node *old = t->graph->node.at[i];
@@ -78,13 +76,12 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
         if (ordinal < from || ordinal >= to) continue;
-        old->mark = dync__graph_copy_call(g, old, dync__piece_node, &map);
-        if (!old->mark) status = DYNC_ERR_MEMORY;
+        status = dync__rewrite_put(&r, old, dync__rewrite_copy);
+        old->mark = r.copy[i];
     }
     dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
-    if (status == DYNC_OK) return g;
-    dync__graph_unref(g);
-    return NULL;
+    (void)dync__rewrite_end(&r, status, &g);
+    return g;
 }
 
 /* ---- running a segment ----------------------------------------------------------------------- */

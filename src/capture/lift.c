@@ -67,11 +67,6 @@ static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const
     return DYNC_OK;
 }
 
-static dync__node *dync__lift_node(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g,
                                     const dync__lift_place *p, int env)
 {
@@ -86,39 +81,38 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     return n->sym ? n : NULL;
 }
 
-/* A copy of g with inputs in the places. NULL: no memory. */
-static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift,
+static dync__node *dync__lift_node(dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_copy(r, old);
+    if (n && old->kind == DYNC__N_PLACEHOLDER) n->has_info = old->has_info;
+    return n;
+}
+
+static dync_status dync__lift_inputs(dync__tracer *t, dync__rewrite *r, const dync__lift *lift,
                                      const int *in_env)
 {
-    dync__graph *to = dync__graph_new(g->name);
-    size_t room = (size_t)(g->node.n + 1) * sizeof(dync__node *);
-    dync__node **copy = dync__calloc(room);
-    bool ok = to && copy && dync__graph_takes_symbols(to, g);
-    for (int i = 0; i < g->node.n && ok; i++) {
-        dync__node *old = g->node.at[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT)
-            copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__lift_node, copy))
-            copy[i] = dync__graph_output(to, &result);
-        if (copy[i] && old->kind == DYNC__N_PLACEHOLDER && !old->has_info)
-            copy[i]->has_info = false;
-        ok = copy[i] != NULL;
+    for (int i = 0; i < lift->n; i++) {
+        dync__node *n =
+            dync__lift_input(t, r->to, r->from, &lift->place[i], in_env[r->from->n_inputs + i]);
+        if (!n) return DYNC_ERR_MEMORY;
+        r->copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
     }
-    for (int i = 0; i < lift->n && ok; i++) {
-        dync__node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
-        if (n) copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
-        ok = n != NULL;
-    }
-    dync__free(copy, room);
-    if (ok && !to->failed) {
-        dync__graph_renumber(to);
-        return to;
-    }
-    dync__graph_unref(to);
-    return NULL;
+    return DYNC_OK;
+}
+
+/* A copy of g with inputs in the places. NULL: no memory. */
+static dync__graph *dync__lift_graph(dync__tracer *t, dync__graph *g, const dync__lift *lift,
+                                     const int *in_env)
+{
+    dync__rewrite r;
+    dync__graph *to;
+    dync_status status = dync__rewrite_begin(&r, g, g->name);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, g)) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, g->node.at[i], dync__lift_node);
+    if (status == DYNC_OK) status = dync__lift_inputs(t, &r, lift, in_env);
+    (void)dync__rewrite_end(&r, status, &to);
+    return to;
 }
 
 static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site,

@@ -173,18 +173,13 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
 }
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has
- * its own form */
+ * its own form ------------------------ */
 typedef struct dync__exporter {
+    dync__rewrite r;
     dync__graph *g;
     dync__cache_entry *entry;
     dync__node **by_env;
 } dync__exporter;
-
-static dync__node *dync__export_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
 
 /* The tensors among the arguments, in their order; one that the function does not use stays an
  * input all the same. old: NULL where it calls no operator. */
@@ -197,10 +192,10 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
         dync__node *n = NULL;
         for (int k = 0; old && k < old->node.n && !n; k++) {
             dync__node *p = old->node.at[k];
-            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i])
-                p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
+            if (p->kind == DYNC__N_PLACEHOLDER && !x->r.copy[k] && p->env == x->entry->leaf_env[i])
+                x->r.copy[k] = n = dync__rewrite_copy(&x->r, p);
         }
-        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info)))
+        if (!n && !(n = dync__graph_input_of(x->r.to, x->entry->tensor[i].source, &info)))
             return DYNC_ERR_MEMORY;
         if (!x->by_env[x->entry->leaf_env[i]]) x->by_env[x->entry->leaf_env[i]] = n;
     }
@@ -208,15 +203,23 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
 }
 
 /* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync__node *dync__export_attr(dync__exporter *x, dync__node *old)
+static dync__node *dync__export_attr(dync__exporter *x, const dync__node *old)
 {
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
         if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
         dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-        return t ? dync__graph_attr(x->g, old->name, old->name, t) : NULL;
+        return t ? dync__graph_attr(x->r.to, old->name, old->name, t) : NULL;
     }
     return NULL;
+}
+
+static dync__node *dync__export_node(dync__rewrite *r, dync__node *old)
+{
+    dync__exporter *x = r->user;
+    dync__node *n = r->copy[old->index];
+    if (old->kind != DYNC__N_PLACEHOLDER) return dync__rewrite_copy(r, old);
+    return x->by_env[old->env] = n ? n : dync__export_attr(x, old);
 }
 
 static dync_status dync__export_result(dync__exporter *x, const dync__outval *o, dync__arg *out)
@@ -233,7 +236,7 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     case DYNC_KIND_LIST:
         out->kind = DYNC__A_LIST;
         out->n = o->n;
-        out->as.list = dync__arena_alloc(&x->g->arena, (size_t)(o->n + 1) * sizeof *out);
+        out->as.list = dync__arena_alloc(&x->r.to->arena, (size_t)(o->n + 1) * sizeof *out);
         if (!out->as.list) return DYNC_ERR_MEMORY;
         for (int i = 0; i < o->n; i++)
             DYNC__TRY(dync__export_result(x, &o->as.items[i], &out->as.list[i]));
@@ -252,41 +255,37 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
 static dync_status dync__export_calls(dync__exporter *x, const dync__segref *ref)
 {
     const dync__graph *old = ref->seg->graph;
-    for (int i = 0; i < old->node.n; i++) {
-        dync__node *n = old->node.at[i];
-        if (n->kind == DYNC__N_OUTPUT) break;
-        if (!n->mark)
-            n->mark = n->kind == DYNC__N_PLACEHOLDER
-                          ? dync__export_attr(x, n)
-                          : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
-        if (!n->mark)
-            return dync_error() != DYNC_OK
-                       ? dync_error()
-                       : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
-        if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
-    }
+    for (int i = 0; i < old->node.n - 1; i++)
+        DYNC__TRY(dync__rewrite_put(&x->r, old->node.at[i], dync__export_node));
     const dync__arg *outs = &old->node.at[old->node.n - 1]->args[0];
-    for (int i = 0; i < outs->n; i++) x->by_env[ref->out_env[i]] = outs->as.list[i].as.node->mark;
+    for (int i = 0; i < outs->n; i++)
+        x->by_env[ref->out_env[i]] = dync__rewrite_at(&x->r, outs->as.list[i].as.node);
     return DYNC_OK;
+}
+
+static dync_status dync__export_nodes(dync__exporter *x, const dync__segref *ref,
+                                      const dync__callargs *call)
+{
+    dync__arg result;
+    DYNC__TRY(dync__export_inputs(x, ref ? ref->seg->graph : NULL, call));
+    if (ref) DYNC__TRY(dync__export_calls(x, ref));
+    DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
+    return dync__graph_output(x->r.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *call)
 {
     const dync__segref *ref = x->entry->root->seg.n ? &x->entry->root->seg.at[0] : NULL;
-    const dync__graph *old = ref ? ref->seg->graph : NULL;
-    dync__arg result;
+    dync__graph *old = ref ? ref->seg->graph : NULL;
     if (old && old->symbol.n)
         return dync__fail(
             DYNC_ERR_UNSUPPORTED,
             "export: the sizes of a program are numbers, got %s of a tensor that is no argument",
             old->symbol.at[0].text);
-    for (int i = 0; old && i < old->node.n; i++) old->node.at[i]->mark = NULL;
-    DYNC__TRY(dync__export_inputs(x, old, call));
-    if (ref) DYNC__TRY(dync__export_calls(x, ref));
-    DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
-    if (!dync__graph_output(x->g, &result) || x->g->failed) return DYNC_ERR_MEMORY;
-    dync__graph_renumber(x->g);
-    return DYNC_OK;
+    dync_status status = dync__rewrite_begin(&x->r, old, "GraphModule");
+    x->r.user = x;
+    if (status == DYNC_OK) status = dync__export_nodes(x, ref, call);
+    return dync__rewrite_end(&x->r, status, &x->g);
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
@@ -311,11 +310,10 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
                           (e->root->seg.n == 0 && hands_on)); /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
-        failed = dync__fail(
-                     DYNC_ERR_UNSUPPORTED,
-                     "%s sets gradients, registers hooks or switches requires_grad: a program only "
-                     "computes",
-                     f->name) != DYNC_OK;
+        failed = dync__fail(DYNC_ERR_UNSUPPORTED,
+                            "%s sets gradients, registers hooks or switches requires_grad: "
+                            "a program only computes",
+                            f->name) != DYNC_OK;
     if (!failed && !whole)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED,
                             "%s makes no operator call: there is no graph of it",
@@ -323,17 +321,14 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {
         x->entry = e;
-        x->g = dync__graph_new("GraphModule");
         x->by_env = dync__calloc(bytes);
-        failed = !x->g || !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
+        failed = !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
                  dync__export_graph(x, call) != DYNC_OK;
         dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
     dync__compiled_free(f);
-    if (!failed) return x->g;
-    dync__graph_unref(x->g);
-    return NULL;
+    return failed ? NULL : x->g;
 }
 
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second

@@ -720,12 +720,6 @@ static int dync__ca_place(const dync__node *n)
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
 
-static dync__node *dync__ca_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync__node *old, int i)
 {
     char name[32];
@@ -741,11 +735,12 @@ static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync
 }
 
 /* The result: what is no symbolic number first. */
-static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__ca_code *code)
+static dync_status dync__ca_outputs(dync__rewrite *r, const dync__arg *old, dync__ca_code *code)
 {
+    dync__graph *g = r->to;
     dync__arg list, sorted;
     int n = 0;
-    if (!dync__graph_copy_arg(g, old, &list, dync__ca_map, NULL)) return DYNC_ERR_MEMORY;
+    if (!dync__rewrite_arg(r, old, &list)) return DYNC_ERR_MEMORY;
     sorted = list;
     sorted.as.list = dync__arena_alloc(&g->arena, (size_t)(list.n + 1) * sizeof list);
     code->out = dync__calloc((size_t)(list.n + 1) * sizeof *code->out);
@@ -760,34 +755,45 @@ static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__
     return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Other inputs, items of the list, calls: 0, 1, 2. */
+static int dync__ca_pass(const dync__node *n)
+{
+    return n->kind != DYNC__N_PLACEHOLDER ? 2 : dync__ca_place(n) >= 0;
+}
+
+/* The list stands first in the new graph. */
+static dync__node *dync__ca_listed_node(dync__rewrite *r, dync__node *old)
+{
+    int place = old->kind == DYNC__N_PLACEHOLDER ? dync__ca_place(old) : -1;
+    return place >= 0 ? dync__ca_getitem(r->to, r->to->node.at[0], old, place)
+                      : dync__rewrite_copy(r, old);
+}
+
+static dync_status dync__ca_nodes(dync__rewrite *r, dync__ca_code *code)
+{
+    dync__graph *old = r->from;
+    dync__node *list = dync__graph_placeholder(r->to, "l_inputs_", "L['inputs']", NULL);
+    if (!list || !dync__graph_takes_symbols(r->to, old) ||
+        !(list->target = dync__arena_strdup(&r->to->arena, "L_inputs_")))
+        return DYNC_ERR_MEMORY;
+    for (int i = 0, k = 0; i < old->node.n; i++) {
+        if (old->node.at[i]->kind != DYNC__N_PLACEHOLDER) continue;
+        int place = code->place[k++] = dync__ca_place(old->node.at[i]);
+        code->n_list = DYNC__MAX(code->n_list, place + 1);
+    }
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < old->node.n - 1; i++)
+            if (dync__ca_pass(old->node.at[i]) == pass)
+                DYNC__TRY(dync__rewrite_put(r, old->node.at[i], dync__ca_listed_node));
+    return dync__ca_outputs(r, &old->node.at[old->node.n - 1]->args[0], code);
+}
+
 static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
 {
-    dync__graph *g = code->graph = dync__graph_new("GraphModule");
-    dync__node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
-    if (!list || !dync__graph_takes_symbols(g, old) ||
-        !(list->target = dync__arena_strdup(&g->arena, "L_inputs_")))
-        return DYNC_ERR_MEMORY;
-    /* other inputs, items of the list, calls */
-    for (int pass = 0; pass < 3; pass++)
-        for (int i = 0, k = 0; i < old->node.n; i++) {
-            dync__node *n = old->node.at[i];
-            bool input = n->kind == DYNC__N_PLACEHOLDER;
-            int place = input ? dync__ca_place(n) : -1;
-            if (input) code->place[k++] = place;
-            if (place >= code->n_list) code->n_list = place + 1;
-            if (pass != (!input ? 2 : place >= 0 ? 1 : 0)) continue;
-            if (n->kind == DYNC__N_OUTPUT) {
-                DYNC__TRY(dync__ca_outputs(g, &n->args[0], code));
-            } else if (place >= 0) {
-                n->mark = dync__ca_getitem(g, list, n, place);
-            } else {
-                n->mark = input ? dync__graph_copy_placeholder(g, n, n->name)
-                                : dync__graph_copy_call(g, n, dync__ca_map, NULL);
-            }
-            if (n->kind != DYNC__N_OUTPUT && !n->mark) return DYNC_ERR_MEMORY;
-        }
-    dync__graph_renumber(g);
-    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, old, "GraphModule");
+    if (status == DYNC_OK) status = dync__ca_nodes(&r, code);
+    return dync__rewrite_end(&r, status, &code->graph);
 }
 
 /* The list, then the inputs that are not in it. */

@@ -1,20 +1,33 @@
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
- * export share. */
+/* graph/copy.c: a graph made again, node by node: what cutting, partitioning, splitting, exporting
+ * and the minifier share. After graph.c.
+ *
+ * A rewrite knows for each node of the old graph what stands for it in the new one. It is kept by
+ * index beside the graphs: the old one is only read and may be other threads', too. A whole graph
+ * goes through dync__graph_rewrite and a function from old nodes to new ones; who makes parts of a
+ * graph, or two graphs of one, begins and ends a rewrite by hand and puts the nodes that it wants.
+ */
 #include "../dync.in.h"
 #include "graph.h"
 
-DYNC__FN bool dync__graph_copy_arg(dync__graph *g, const dync__arg *in, dync__arg *out,
-                                   dync__node_map map, void *user)
+/* ---- one node ------------------------------------------------------------------------------ */
+DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
+{
+    dync__node **slot = &r->copy[old->index];
+    if (!*slot && r->missing) *slot = r->missing(r, old);
+    return *slot;
+}
+
+DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
-        out->as.node = map(user, in->as.node);
+        out->as.node = dync__rewrite_at(r, in->as.node);
         return out->as.node != NULL;
     }
     if (in->kind != DYNC__A_LIST) return true;
-    out->as.list = dync__arena_alloc(&g->arena, (size_t)(in->n + 1) * sizeof *out);
+    out->as.list = dync__arena_alloc(&r->to->arena, (size_t)(in->n + 1) * sizeof *out);
     for (int i = 0; out->as.list && i < in->n; i++)
-        if (!dync__graph_copy_arg(g, &in->as.list[i], &out->as.list[i], map, user)) return false;
+        if (!dync__rewrite_arg(r, &in->as.list[i], &out->as.list[i])) return false;
     return out->as.list != NULL;
 }
 
@@ -42,42 +55,98 @@ static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
                : NULL;
 }
 
-DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync__node_map map,
-                                           void *user)
+DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old, const char *name)
 {
+    dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
+    if (!n) return NULL;
+    n->env = old->env;
+    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
+    if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
+    n = dync__copy_types(n, old);
+    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
+    return n;
+}
+
+static dync__node *dync__rewrite_call(dync__rewrite *r, const dync__node *old)
+{
+    dync__graph *g = r->to;
     dync__arg few[DYNC__MAX_ARGS], *args = few;
-    dync__node *n;
-    if (old->kind == DYNC__N_GET_ATTR) {
-        n = dync__graph_attr(g, old->name, old->target, old->value);
-    } else {
-        if (old->nargs > DYNC__MAX_ARGS &&
-            !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
-            return NULL;
-        for (int i = 0; i < old->nargs; i++)
-            if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
-        n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
-        if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
-        n->kind = old->kind;
-        if (old->callee &&
-            !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
-            return NULL;
-    }
+    if (old->nargs > DYNC__MAX_ARGS &&
+        !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+        return NULL;
+    for (int i = 0; i < old->nargs; i++)
+        if (!dync__rewrite_arg(r, &old->args[i], &args[i])) return NULL;
+    dync__node *n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+    if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
+    n->kind = old->kind;
+    if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
+        return NULL;
+    return n;
+}
+
+DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *r, dync__node *old)
+{
+    dync__arg result;
+    if (old->kind == DYNC__N_PLACEHOLDER) return dync__rewrite_input(r, old, old->name);
+    if (old->kind == DYNC__N_OUTPUT)
+        return dync__rewrite_arg(r, &old->args[0], &result) ? dync__graph_output(r->to, &result)
+                                                            : NULL;
+    dync__node *n = old->kind == DYNC__N_GET_ATTR
+                        ? dync__graph_attr(r->to, old->name, old->target, old->value)
+                        : dync__rewrite_call(r, old);
     if (!n) return NULL;
     n->env = -1;
     return dync__copy_types(n, old);
 }
 
-DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *g, const dync__node *old,
-                                                  const char *name)
+/* ---- a graph --------------------------------------------------------------------------------- */
+static size_t dync__rewrite_bytes(const dync__rewrite *r)
 {
-    dync__node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
-    if (!n) return NULL;
-    n->env = old->env;
-    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
-    if (!renamed && !dync__copy_text(g, old->target, &n->target)) return NULL;
-    n = dync__copy_types(n, old);
-    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
-    return n;
+    return (size_t)(r->from ? r->from->node.n + 1 : 1) * sizeof *r->copy;
+}
+
+DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *r, dync__graph *from, const char *name)
+{
+    *r = (dync__rewrite){.from = from, .to = dync__graph_new(name)};
+    r->copy = dync__calloc(dync__rewrite_bytes(r));
+    return r->to && r->copy ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__rewrite_put(dync__rewrite *r, dync__node *old, dync__rewrite_fn fn)
+{
+    uint64_t errors = dync__error_count();
+    dync__node *n = fn(r, old);
+    r->copy[old->index] = n == old ? NULL : n;
+    if (n && !r->to->failed) return DYNC_OK;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return r->to->failed ? DYNC_ERR_MEMORY
+                         : dync__fail(DYNC_ERR_INTERNAL, "graph %s: an argument of %s is missing",
+                                      r->from->name, old->name);
+}
+
+DYNC__FN dync_status dync__rewrite_end(dync__rewrite *r, dync_status status, dync__graph **out)
+{
+    dync__free(r->copy, dync__rewrite_bytes(r));
+    r->copy = NULL;
+    if (status == DYNC_OK && r->to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK)
+        dync__graph_unref(r->to);
+    else
+        dync__graph_renumber(r->to);
+    *out = status == DYNC_OK ? r->to : NULL;
+    return status;
+}
+
+DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
+                                         dync__graph **out)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, from, from->name);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, from)) status = DYNC_ERR_MEMORY;
+    r.user = user;
+    for (int i = 0; i < from->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, from->node.at[i], fn);
+    return dync__rewrite_end(&r, status, out);
 }
 
 /* The output node: a list of the copies of `old`. */

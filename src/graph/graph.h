@@ -190,19 +190,36 @@ static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and
  * back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
-/* takes the references of tensors over */
-DYNC__FN dync_value dync__arg_to_value(const dync__arg *);
-/* gives up the references of a nested argument: NONE then */
-DYNC__FN void dync__arg_release(dync__arg *);
-/* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL
- * fails. */
-typedef dync__node *(*dync__node_map)(void *user, dync__node *old);
-DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out,
-                                   dync__node_map, void *user);
-DYNC__FN dync__node *dync__graph_copy_call(dync__graph *, dync__node *old, dync__node_map,
-                                           void *user);
-DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *, const dync__node *old,
-                                                  const char *name);
+DYNC__FN dync_value
+dync__arg_to_value(const dync__arg *); /* takes the references of tensors over */
+DYNC__FN void dync__arg_release(
+    dync__arg *); /* gives up the references of a nested argument: NONE then */
+/* copy.c: a graph made again. A function gives what stands in the new graph for a node of the old
+ * one: the old node itself says that nothing does; NULL: an argument is missing, or no memory. */
+typedef struct dync__rewrite dync__rewrite;
+typedef dync__node *(*dync__rewrite_fn)(dync__rewrite *, dync__node *old);
+struct dync__rewrite {
+    dync__graph *from, *to;   /* from is only read */
+    dync__node **copy;        /* what stands for a node, by the index of the old one */
+    dync__rewrite_fn missing; /* makes what an argument asks for and nobody put; NULL: fails */
+    void *user;
+};
+/* The whole graph through fn. *out: the new one, of the same name and symbols. */
+DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
+                                         dync__graph **out);
+/* The same as it is: what a function gives for a node that it does not change. Arguments are looked
+ * up. */
+DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *, dync__node *old);
+DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *, const dync__node *old,
+                                         const char *name); /* any value as an input */
+DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *,
+                                      dync__node *old); /* what stands for it; NULL: nothing */
+DYNC__FN bool dync__rewrite_arg(dync__rewrite *, const dync__arg *in, dync__arg *out);
+/* By hand: an empty graph (from NULL: nothing to be looked up), nodes in any order, the end (frees
+ * the map; *out NULL where status or the graph failed). */
+DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *, dync__graph *from, const char *name);
+DYNC__FN dync_status dync__rewrite_put(dync__rewrite *, dync__node *old, dync__rewrite_fn fn);
+DYNC__FN dync_status dync__rewrite_end(dync__rewrite *, dync_status, dync__graph **out);
 DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */

@@ -9,11 +9,11 @@
 #include "graph.h"
 
 typedef struct dync__split {
-    dync__graph *whole, *part;
-    int index;         /* of the part being made */
-    int *part_of;      /* per node of whole; -1 inputs */
-    int *last_part;    /* per node: the last part that reads it; -1 nobody */
-    dync__node **here; /* per node: its copy in the current part */
+    dync__graph *whole;
+    dync__rewrite to; /* the part being made */
+    int index;
+    int *part_of;   /* per node of whole; -1 inputs */
+    int *last_part; /* per node: the last part that reads it; -1 nobody */
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -22,68 +22,67 @@ static void dync__split_use(void *user, dync__arg *arg)
     if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
 }
 
-/* The value in the part being made; brought in as an input or attribute where it was defined
- * before. NULL: no memory. */
-static dync__node *dync__split_value(void *user, dync__node *old)
+/* A value that an earlier part makes, or an input: an input of this part. Attributes are its own.
+ */
+static dync__node *dync__split_value(dync__rewrite *r, dync__node *old)
 {
-    dync__split *s = user;
-    dync__node **slot = &s->here[old->index];
-    if (!*slot)
-        *slot = old->kind == DYNC__N_GET_ATTR
-                    ? dync__graph_copy_call(s->part, old, NULL, NULL)
-                    : dync__graph_copy_placeholder(s->part, old, old->name);
-    return *slot;
+    return old->kind == DYNC__N_GET_ATTR ? dync__rewrite_copy(r, old)
+                                         : dync__rewrite_input(r, old, old->name);
 }
 
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
     result.as.list =
-        dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+        dync__arena_alloc(&s->to.to->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
     if (!result.as.list) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->whole->node.n; i++)
-        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index)
-            result.as.list[result.n++] = dync__arg_node(s->here[i]);
-    return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+        if (s->part_of[i] == s->index && s->to.copy[i] && s->last_part[i] > s->index)
+            result.as.list[result.n++] = dync__arg_node(s->to.copy[i]);
+    return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
  * come in, too. */
 static dync_status dync__split_sizes(dync__split *s)
 {
-    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
+    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->to.to); i++) {
         dync__node *in = s->whole->node.at[i];
         bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
-        if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
+        if (sized && !dync__rewrite_at(&s->to, in)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__split_part(dync__split *s, dync__graph **out)
+static dync_status dync__split_nodes(dync__split *s)
 {
     dync__graph *whole = s->whole;
-    char name[32];
-    dync__format(name, sizeof name, "submod_%d", s->index);
-    memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
-    s->part = *out = dync__graph_new(name);
-    if (!s->part) return DYNC_ERR_MEMORY;
-    if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync__node *old = whole->node.at[i];
         dync__arg result;
         if (s->part_of[i] != s->index) continue;
         if (old->kind != DYNC__N_OUTPUT) {
-            s->here[i] = dync__graph_copy_call(s->part, old, dync__split_value, s);
-            if (!s->here[i]) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__rewrite_put(&s->to, old, dync__rewrite_copy));
             continue;
         }
-        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
-            return DYNC_ERR_MEMORY;
+        if (!dync__rewrite_arg(&s->to, &old->args[0], &result)) return DYNC_ERR_MEMORY;
         DYNC__TRY(dync__split_sizes(s));
-        return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+        return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     DYNC__TRY(dync__split_sizes(s));
     return dync__split_output(s);
+}
+
+static dync_status dync__split_part(dync__split *s, dync__graph **out)
+{
+    char name[32];
+    dync__format(name, sizeof name, "submod_%d", s->index);
+    dync_status status = dync__rewrite_begin(&s->to, s->whole, name);
+    s->to.missing = dync__split_value;
+    if (status == DYNC_OK && !dync__graph_takes_symbols(s->to.to, s->whole))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__split_nodes(s);
+    return dync__rewrite_end(&s->to, status, out);
 }
 
 /* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
@@ -123,8 +122,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
     dync__split s = {.whole = g};
     s.part_of = dync__arena_alloc(&arena, n * sizeof *s.part_of);
     s.last_part = dync__arena_alloc(&arena, n * sizeof *s.last_part);
-    s.here = dync__arena_alloc(&arena, n * sizeof *s.here);
-    dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = s.part_of && s.last_part ? DYNC_OK : DYNC_ERR_MEMORY;
     int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
     if (count > *nparts)
         status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
@@ -133,10 +131,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
         s.index = made;
         status = dync__split_part(&s, &part);
         parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
-        if (status != DYNC_OK)
-            dync__graph_unref(part);
-        else if (!parts[made])
-            status = DYNC_ERR_MEMORY;
+        if (!parts[made] && status == DYNC_OK) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
         dync_graph_free(parts[i]);

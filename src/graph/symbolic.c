@@ -147,38 +147,19 @@ static bool dync__concrete_size(void *user, int64_t *size)
     return c->ok;
 }
 
-static dync__node *dync__concrete_node(void *user, dync__node *old)
-{
-    return ((dync__node **)user)[old->index];
-}
-
 DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
 {
-    dync__graph *to = dync__graph_new(g->name);
     dync__concrete c = {g->syms, value, true};
-    /* by index; the graph itself is other threads' too */
-    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);
-    dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *old = g->node.at[i];
-        dync__arg result;
-        if (old->kind == DYNC__N_PLACEHOLDER)
-            copy[i] = dync__graph_copy_placeholder(to, old, old->name);
-        else if (old->kind != DYNC__N_OUTPUT)
-            copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
-        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy))
-            copy[i] = dync__graph_output(to, &result);
-        if (!copy[i]) status = DYNC_ERR_MEMORY;
-    }
-    dync__free(copy, (size_t)(g->node.n + 1) * sizeof *copy);
-    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
-        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
-    if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
-    if (status != DYNC_OK) {
+    dync__graph *to;
+    *out = NULL;
+    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
+    dync__symtab_free(to->syms);
+    to->syms = NULL;
+    to->symbol.n = 0;
+    if (!dync__graph_each_size(to, dync__concrete_size, &c)) {
         dync__graph_unref(to);
-        return status;
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     }
-    dync__graph_renumber(to);
     *out = to;
     return DYNC_OK;
 }

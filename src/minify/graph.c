@@ -8,17 +8,10 @@
 
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
-    dync__graph *from, *to;
+    dync__graph *from;
     const dync__edit *edit;
     char *used, *fate; /* per node */
-    bool wide;         /* floating types become float64 */
 } dync__editor;
-
-static dync__node *dync__edit_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
 
 static void dync__edit_use(void *user, dync__arg *arg)
 {
@@ -71,111 +64,85 @@ static void dync__edit_decide(dync__editor *e)
     }
 }
 
-static dync__node *dync__edit_attr(dync__editor *e, dync__node *n)
+static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
 {
-    if (!e->wide || !n->value || dync__dtype_info(n->value->dtype)->kind != 'f')
-        return dync__graph_copy_call(e->to, n, dync__edit_map, e);
     dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
     dync__tensor *t = h ? dync__open(h) : NULL;
-    dync__node *made = t ? dync__graph_attr(e->to, n->name, n->target, t) : NULL;
+    dync__node *made = t ? dync__graph_attr(r->to, n->name, n->target, t) : NULL;
     if (made && n->requires_grad[0]) made->requires_grad[0] = true;
     return made;
 }
 
-static dync__node *dync__edit_copy(dync__editor *e, dync__node *n)
+static bool dync__edit_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+static dync__node *dync__edit_wide(dync__rewrite *r, dync__node *n)
 {
-    if (n->kind == DYNC__N_GET_ATTR) return dync__edit_attr(e, n);
-    dync__node *made = dync__graph_copy_call(e->to, n, dync__edit_map, e);
-    for (int i = 0; made && e->wide && i < made->nargs; i++)
-        if (made->args[i].kind == DYNC__A_DTYPE &&
-            dync__dtype_info((int)made->args[i].as.i)->kind == 'f')
+    if (n->kind == DYNC__N_GET_ATTR && n->value && dync__edit_is_float(n->value->dtype))
+        return dync__edit_attr_wide(r, n);
+    dync__node *made = dync__rewrite_copy(r, n);
+    for (int i = 0; made && i < made->nargs; i++)
+        if (made->args[i].kind == DYNC__A_DTYPE && dync__edit_is_float((int)made->args[i].as.i))
             made->args[i].as.i = DYNC_F64;
     return made;
 }
 
-static bool dync__edit_result(dync__editor *e, const dync__node *output)
-{
-    dync__arg one[1], result = output->args[0], copy;
-    if (e->edit->cut_at) {
-        one[0] = dync__arg_node((dync__node *)(uintptr_t)e->edit->cut_at);
-        result = (dync__arg){.kind = DYNC__A_LIST, .n = 1};
-        result.as.list = one;
-    }
-    if (!dync__graph_copy_arg(e->to, &result, &copy, dync__edit_map, e)) return false;
-    return dync__graph_output(e->to, &copy) != NULL;
-}
-
-/* The result without the outputs that are skipped, in memory of the new graph. */
-static bool dync__edit_shorter_result(dync__editor *e, const dync__node *output)
+/* The result of the graph: the value at the cut, or what it was without the outputs that are
+ * skipped. */
+static dync__node *dync__edit_result(dync__rewrite *r, const dync__edit *edit, dync__node *output)
 {
     const dync__arg *old = &output->args[0];
-    dync__arg list = {.kind = DYNC__A_LIST}, copy;
-    list.as.list = dync__arena_alloc(&e->to->arena, (size_t)(old->n + 1) * sizeof list);
-    for (int i = 0; list.as.list && i < old->n; i++)
-        if (i < e->edit->skip_output || i >= e->edit->skip_output + e->edit->n_skip)
+    dync__arg at = dync__arg_node((dync__node *)(uintptr_t)edit->cut_at),
+              list = {.kind = DYNC__A_LIST}, copy;
+    if (!edit->cut_at && (!edit->n_skip || old->kind != DYNC__A_LIST))
+        return dync__rewrite_copy(r, output);
+    list.as.list = dync__arena_alloc(&r->to->arena, (size_t)(old->n + 1) * sizeof list);
+    if (!list.as.list) return NULL;
+    if (edit->cut_at) list.as.list[list.n++] = at;
+    for (int i = 0; !edit->cut_at && i < old->n; i++)
+        if (i < edit->skip_output || i >= edit->skip_output + edit->n_skip)
             list.as.list[list.n++] = old->as.list[i];
-    return list.as.list && dync__graph_copy_arg(e->to, &list, &copy, dync__edit_map, e) &&
-           dync__graph_output(e->to, &copy);
+    return dync__rewrite_arg(r, &list, &copy) ? dync__graph_output(r->to, &copy) : NULL;
 }
 
-static bool dync__edit_build(dync__editor *e)
+static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
 {
-    dync__graph *g = e->from;
-    for (int i = 0; i < g->symbol.n; i++)
-        if (!dync__graph_symbol(e->to, g->symbol.at[i].token, g->symbol.at[i].text)) return false;
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        bool input = e->fate[i] == DYNC__EDIT_INPUT ||
-                     (n->kind == DYNC__N_PLACEHOLDER && e->fate[i] == DYNC__EDIT_KEPT);
-        n->mark = NULL;
-        if (input && !(n->mark = dync__graph_copy_placeholder(e->to, n, n->name))) return false;
-    }
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        if (n->kind == DYNC__N_OUTPUT)
-            return e->edit->n_skip && !e->edit->cut_at && n->args[0].kind == DYNC__A_LIST
-                       ? dync__edit_shorter_result(e, n)
-                       : dync__edit_result(e, n);
-        if (n->kind == DYNC__N_PLACEHOLDER || e->fate[i] != DYNC__EDIT_KEPT) continue;
-        if (!(n->mark = dync__edit_copy(e, n))) return false;
-    }
-    return false;
+    const dync__editor *e = r->user;
+    if (old->kind == DYNC__N_OUTPUT) return dync__edit_result(r, e->edit, old);
+    if (e->fate[old->index] == DYNC__EDIT_GONE) return old;
+    if (e->fate[old->index] == DYNC__EDIT_INPUT) return dync__rewrite_input(r, old, old->name);
+    return dync__rewrite_copy(r, old);
 }
 
-static dync__graph *dync__edit_run(dync__graph *g, const dync__edit *edit, bool wide)
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
 {
-    dync__editor e = {.from = g, .edit = edit, .wide = wide};
+    dync__editor e = {.from = g, .edit = edit};
     size_t n = (size_t)g->node.n;
+    dync__graph *to = NULL;
     dync__graph_renumber(g);
     e.used = dync__calloc(2 * n + 1);
     if (!e.used) return NULL;
     e.fate = e.used + n;
     dync__edit_decide(&e);
-    e.to = dync__graph_new(g->name);
-    bool ok = e.to && dync__edit_build(&e) && !e.to->failed;
+    (void)dync__graph_rewrite(g, dync__edit_node, &e, &to);
     dync__free(e.used, 2 * n + 1);
-    if (ok)
-        dync__graph_renumber(e.to);
-    else
-        dync__graph_unref(e.to);
-    return ok ? e.to : NULL;
+    return to;
 }
 
-DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
+static dync__graph *dync__edit_whole(dync__graph *g, dync__rewrite_fn fn)
 {
-    return dync__edit_run(g, edit, false);
+    dync__graph *to;
+    dync__graph_renumber(g);
+    (void)dync__graph_rewrite(g, fn, NULL, &to);
+    return to;
 }
 
 DYNC__FN dync__graph *dync__graph_clone(dync__graph *g)
 {
-    dync__edit nothing = {0};
-    return dync__edit_run(g, &nothing, false);
+    return dync__edit_whole(g, dync__rewrite_copy);
 }
-
 DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *g)
 {
-    dync__edit nothing = {0};
-    return dync__edit_run(g, &nothing, true);
+    return dync__edit_whole(g, dync__edit_wide);
 }
 
 DYNC__FN int dync__graph_outputs(const dync__graph *g)

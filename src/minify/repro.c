@@ -284,12 +284,6 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
 
-static dync__node *dync__repro_map(void *user, dync__node *old)
-{
-    (void)user;
-    return old->mark;
-}
-
 /* The ith name of "x, y", or input_i. */
 static void dync__repro_name(const char *names, int i, char *out, size_t cap)
 {
@@ -323,44 +317,35 @@ static dync__node *dync__repro_placeholder(dync__graph *g, const dync__repro_cas
 }
 
 /* Tensors met while tracing are attributes: those that load_args made become the inputs. */
-static dync__graph *dync__repro_rebuild(dync__repro_case *c, const dync__graph *traced)
+static dync__node *dync__repro_node(dync__rewrite *r, dync__node *old)
 {
-    dync__graph *g = dync__graph_new("GraphModule");
-    dync__arg result;
-    bool ok = g != NULL;
-    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync__node *);
-    dync__node **input = ok ? dync__calloc(bytes) : NULL;
-    ok = ok && input;
-    for (int i = 0; i < c->reader.value.n && ok; i++)
-        ok = (input[i] = dync__repro_placeholder(g, c, i)) != NULL;
-    for (int i = 0; i < traced->node.n && ok; i++) {
-        dync__node *n = traced->node.at[i];
-        n->mark = NULL;
-        for (int k = 0; k < c->reader.value.n && n->kind == DYNC__N_GET_ATTR; k++)
-            if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR &&
-                dync__peek(c->reader.value.at[k].as.t) == n->value)
-                n->mark = input[k];
-        if (n->kind == DYNC__N_OUTPUT)
-            ok = dync__graph_copy_arg(g, &n->args[0], &result, dync__repro_map, NULL) &&
-                 dync__graph_output(g, &result);
-        else if (!n->mark)
-            ok = (n->mark = dync__graph_copy_call(g, n, dync__repro_map, NULL)) != NULL;
-    }
-    dync__free(input, bytes);
-    if (ok && !g->failed) {
-        dync__graph_renumber(g);
-        return g;
-    }
-    dync__graph_unref(g);
-    return NULL;
+    const dync__repro_case *c = r->user;
+    dync__node *input = NULL;
+    for (int k = 0; k < c->reader.value.n && old->kind == DYNC__N_GET_ATTR; k++)
+        if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR &&
+            dync__peek(c->reader.value.at[k].as.t) == old->value)
+            input = r->to->node.at[k];
+    return input ? input : dync__rewrite_copy(r, old);
+}
+
+static dync_status dync__repro_rebuild(dync__repro_case *c, dync__graph *traced)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, traced, "GraphModule");
+    r.user = c;
+    for (int i = 0; i < c->reader.value.n && status == DYNC_OK; i++)
+        if (!dync__repro_placeholder(r.to, c, i)) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < traced->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, traced->node.at[i], dync__repro_node);
+    return dync__rewrite_end(&r, status, &c->graph);
 }
 
 static dync_status dync__repro_trace(dync__repro_case *c)
 {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
     dync_scope scope = dync_scope_begin();
-    const dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
-    if (traced) c->graph = dync__repro_rebuild(c, traced);
+    dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
+    if (traced) (void)dync__repro_rebuild(c, traced);
     dync_scope_end(&scope);
     if (c->graph) return DYNC_OK;
     return dync_error() != DYNC_OK

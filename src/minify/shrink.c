@@ -48,44 +48,38 @@ static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
 
-static dync__node *dync__shrink_map(void *user, dync__node *old)
+typedef struct dync__shrink_all {
+    bool writes;
+    dync__arg list;
+} dync__shrink_all;
+
+/* Each value joins the result; where something is written in place a copy of it, made when it is.
+ */
+static dync__node *dync__shrink_node(dync__rewrite *r, dync__node *old)
 {
-    (void)user;
-    return old->mark;
+    dync__shrink_all *all = r->user;
+    bool tensor = old->has_info && old->nout == 1 && old->kind != DYNC__N_PLACEHOLDER;
+    if (old->kind == DYNC__N_OUTPUT) return dync__graph_output(r->to, &all->list);
+    dync__node *made = dync__rewrite_copy(r, old), *value = made;
+    if (tensor && all->writes && made) {
+        dync__arg copied = dync__arg_node(made);
+        value = dync__graph_call(r->to, DYNC__OP_clone, 1, &copied, 1, old->info, NULL);
+    }
+    if (!all->list.as.list)
+        all->list.as.list =
+            dync__arena_alloc(&r->to->arena, (size_t)(r->from->node.n + 1) * sizeof all->list);
+    if (!all->list.as.list || !value) return NULL;
+    all->list.as.list[all->list.n++] = tensor ? dync__arg_node(value) : dync__arg_none();
+    return made;
 }
 
-/* The graph with all its values as the result. Where something is written in place each is copied
- * when it is made. */
+/* The graph with all its values as the result. */
 static dync__graph *dync__shrink_all_values(dync__graph *g)
 {
-    bool writes = dync__graph_has_writes(g), ok = true;
-    dync__graph *all = dync__graph_new(g->name);
-    dync__arg list = {.kind = DYNC__A_LIST};
-    if (!all) return NULL;
-    list.as.list = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof list);
-    for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
-        dync__node *n = g->node.at[i], *made = NULL;
-        if (n->kind == DYNC__N_OUTPUT) continue;
-        if (n->kind == DYNC__N_PLACEHOLDER)
-            made = dync__graph_copy_placeholder(all, n, n->name);
-        else
-            made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
-        n->mark = made;
-        ok = made != NULL;
-        bool tensor = n->has_info && n->nout == 1 && n->kind != DYNC__N_PLACEHOLDER;
-        if (tensor && writes && made) {
-            dync__arg copied = dync__arg_node(made);
-            ok = (made = dync__graph_call(all, DYNC__OP_clone, 1, &copied, 1, n->info, NULL)) !=
-                 NULL;
-        }
-        list.as.list[list.n++] = tensor && made ? dync__arg_node(made) : dync__arg_none();
-    }
-    if (ok && list.as.list && dync__graph_output(all, &list) && !all->failed) {
-        dync__graph_renumber(all);
-        return all;
-    }
-    dync__graph_unref(all);
-    return NULL;
+    dync__shrink_all all = {dync__graph_has_writes(g), {.kind = DYNC__A_LIST}};
+    dync__graph *to;
+    (void)dync__graph_rewrite(g, dync__shrink_node, &all, &to);
+    return to;
 }
 
 /* One eager run; false where eager cannot run it: then only the inputs are known. */
