@@ -17994,6 +17994,82 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
 #endif
 
+/* ==== codegen/plan_loops.h ========================================================================= */
+/* codegen/plan_loops.h: how the loops of a kernel are cut and what of it is kept, for whoever makes
+ * it run: the generator of machine code (gen.h) and the tile interpreter (interp_build.h). Knows
+ * neither.
+ *
+ * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
+ * up to R rows x J inner indices:
+ *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
+ *   block     R > 1, J = I             lanes: row after row
+ *   vertical  J = 1, or R = N          lanes: inner index after inner index, the rows side by side
+ *   square    R > 1, J < I             lanes: row after row; the rows are neighbours along the last
+ *                                      row loop: for transpositions
+ * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index
+ * (a tile). */
+#ifndef DYNC__PLAN_LOOPS_H
+#define DYNC__PLAN_LOOPS_H
+
+typedef enum { DYNC__LP_CHUNK, DYNC__LP_BLOCK, DYNC__LP_VERTICAL, DYNC__LP_SQUARE } dync__lp_mode;
+
+enum {
+    DYNC__LP_LANES = 512, /* of a tile, fewer where many values are live */
+    DYNC__LP_KEEP_BYTES = 256 * 1024,
+    DYNC__LP_CHEAP = 6, /* instructions worth repeating rather than keeping */
+    DYNC__LP_DEAR = 200 /* the same where a row buffer would be huge */
+};
+
+/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
+ * linear. */
+typedef struct dync__lp_dim {
+    int64_t extent, stride;
+} dync__lp_dim;
+
+typedef struct dync__loop_plan {
+    const dync__kernel *k;
+    dync__arena *arena;
+    bool transposes;                        /* given: can who runs it transpose in registers? */
+    int64_t lanes;                          /* given: of a tile */
+    int split, n_phases, mode;              /* loops [0, split) are rows; dync__lp_mode */
+    int cheap;                              /* values up to this cost are computed again */
+    int64_t n_rows, n_inner, rows, inner;   /* rows x inner: a tile */
+    bool has_reduce, has_scan;              /* has_reduce: or a scan */
+    bool whole;                             /* a tile holds whole rows */
+    bool serial;                            /* order between lanes matters */
+    bool sectioned;                         /* sections keep their order */
+    int64_t keep_bytes;                     /* of the row buffers per row */
+    uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
+    int64_t *keep_off;                      /* by instruction: its row buffer, in bytes */
+} dync__loop_plan;
+DYNC__INLINE const dync__inst *dync__lp_inst(const dync__loop_plan *b, int i)
+{
+    return &b->k->inst.at[i];
+}
+
+/* What is needed, with the room to plan; false: no memory. */
+DYNC__FN bool dync__lp_begin(dync__loop_plan *, const dync__kernel *, dync__arena *);
+/* Levels, mode, tile, kept values, for b->lanes; may be done again with others. */
+DYNC__FN void dync__lp_cut(dync__loop_plan *);
+/* Which values of earlier phases need a row buffer, unless a tile holds whole rows. */
+DYNC__FN void dync__lp_mark_kept(dync__loop_plan *);
+/* The phase an instruction stands in, or that its row code precedes. */
+DYNC__FN int dync__lp_phase(const dync__loop_plan *, int inst);
+/* The list its code goes to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
+DYNC__FN int dync__lp_list(const dync__loop_plan *, int inst);
+/* Its real operands: those of a clamp are its comparison's. */
+DYNC__FN int dync__lp_operands(const dync__loop_plan *, int inst, int32_t out[3]);
+/* Product of the extents of loops [from, to). */
+DYNC__FN int64_t dync__lp_product(const dync__loop_plan *, int from, int to);
+/* Loops [from, to) of an access after merging neighbours and dropping loops of one; how many. */
+DYNC__FN int dync__lp_merge(const dync__loop_plan *, int access, int from, int to,
+                            dync__lp_dim *out);
+/* Is buf written by an instruction between these? */
+DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *, int buf, int from, int to);
+/* Is it a load of buf, or its bits under another type? */
+DYNC__FN bool dync__lp_reads(const dync__loop_plan *, int inst, int buf);
+#endif
+
 /* ==== codegen/interp.h ============================================================================= */
 /* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes,
  * interp.c compiles, interp_run.c runs. */
@@ -18037,28 +18113,8 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x,
                               void *y, void *carry);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c)
- * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
- * up to R rows x J inner indices:
- *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
- *   block     R > 1, J = I             lanes: row after row
- *   vertical  J = 1, or R = N          lanes: inner index after inner index, the rows side by side
- *   square    R > 1, J < I             lanes: row after row; the rows are neighbours along the last
- *                                      row loop: for transpositions
- * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index
- * (a tile). */
-typedef enum {
-    DYNC__INTERP_CHUNK,
-    DYNC__INTERP_BLOCK,
-    DYNC__INTERP_VERTICAL,
-    DYNC__INTERP_SQUARE
-} dync__interp_mode;
-
-/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
- * linear. */
-typedef struct dync__interp_dim {
-    int64_t extent, stride;
-} dync__interp_dim;
+/* ---- compiled form (made by interp.c, run by interp_run.c): tiles and levels are those of
+ * plan_loops.h */
 typedef struct dync__interp_nest {
     int32_t at, n;
 } dync__interp_nest;
@@ -18145,7 +18201,7 @@ struct dync__code {
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
-    dync__interp_dim *dims;
+    dync__lp_dim *dims;
     dync__interp_reduce *reduces;
     uint64_t *consts;
     int64_t *buf_size;
@@ -18164,71 +18220,36 @@ DYNC__FN size_t dync__type_bytes(int compute_type);
 
 /* ==== codegen/interp_build.h ======================================================================= */
 /* codegen/interp_build.h: one attempt to compile a kernel for the tile interpreter, shared by
- * interp.c (scratch, the result), interp_plan.c (how the loops are cut, what is kept) and
- * interp_emit.c (steps). */
+ * interp.c (scratch, the result), interp_plan.c, interp_seldom.c and interp_emit.c (steps). */
 #ifndef DYNC__INTERP_BUILD_H
 #define DYNC__INTERP_BUILD_H
 
-enum {
-    DYNC__INTERP_LANES = 512, /* of a tile, fewer where many values are live */
-    DYNC__INTERP_L1_BYTES = 24 * 1024,
-    DYNC__INTERP_KEEP_BYTES = 256 * 1024,
-    DYNC__INTERP_CHEAP = 6, /* instructions worth repeating rather than keeping */
-    DYNC__INTERP_DEAR = 200 /* the same where a row buffer would be huge */
-};
+enum { DYNC__INTERP_L1_BYTES = 24 * 1024 };
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
 typedef struct dync__ib {
-    const dync__kernel *k;
-    dync__arena *arena;
-    int isa, split, n_phases, mode;              /* loops [0, split) are rows */
-    int cheap;                                   /* values up to this cost are computed again */
-    int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
-    /* has_reduce: or a scan; whole: a tile holds whole rows */
-    bool has_reduce, has_scan, whole, serial, failed;
-    bool sectioned;                         /* sections keep their order */
-    int64_t keep_bytes, lane_bytes;         /* of the row buffers per row; of all tiles per lane */
-    uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
-    /* by instruction: the store it may compute into, -1 none */
-    int32_t *direct;
+    dync__loop_plan p;
+    int isa;
+    bool failed;
+    int64_t lane_bytes;         /* of all tiles per lane */
+    int32_t *direct;            /* by instruction: the store it may compute into, -1 none */
     int32_t *val, *val_phase;   /* value now; phase it was made in */
     int32_t *wide, *wide_phase; /* its expansion over a tile */
     /* by instruction: the select that it and those up to there are skipped for, -1 none */
     int32_t *seldom;
-    int64_t *keep_off;        /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
     int section;              /* where emission goes */
     DYNC__VEC(dync__interp_value) value;
     DYNC__VEC(dync__interp_stream) stream;
-    DYNC__VEC(dync__interp_dim) dim;
+    DYNC__VEC(dync__lp_dim) dim;
     DYNC__VEC(dync__interp_reduce) reduce;
     DYNC__VEC(uint64_t) constant;
     size_t scratch;
 } dync__ib;
-DYNC__INLINE const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k->inst.at[i]; }
 
 /* ---- interp_plan.c --------------------------------------------------------------------------- */
-DYNC__FN void dync__ib_mark_needed(dync__ib *); /* needed, clamp, has_reduce, sectioned */
-/* levels, mode, tile, kept values; lanes is given */
-DYNC__FN void dync__ib_plan(dync__ib *);
-/* which values of earlier phases need a row buffer, unless a tile holds whole rows */
-DYNC__FN void dync__ib_mark_kept(dync__ib *);
-/* The phase an instruction stands in, or that its row code precedes. */
-DYNC__FN int dync__ib_phase(const dync__ib *, int inst);
-/* The section list its steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
-DYNC__FN int dync__ib_list(const dync__ib *, int inst);
-/* Its real operands: those of a clamp are its comparison's. */
-DYNC__FN int dync__ib_operands(const dync__ib *, int inst, int32_t out[3]);
-/* Product of the extents of loops [from, to). */
-DYNC__FN int64_t dync__ib_product(const dync__ib *, int from, int to);
-/* Loops [from, to) of an access after merging neighbours and dropping loops of one; how many. */
-DYNC__FN int dync__ib_merge(const dync__ib *, int access, int from, int to, dync__interp_dim *out);
-/* Is buf written by an instruction between these? */
-DYNC__FN bool dync__ib_stored_between(const dync__ib *, int buf, int from, int to);
 /* Do the lanes of a level lie side by side in memory? */
 DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
-/* Is it a load of buf, or its bits under another type? */
-DYNC__FN bool dync__ib_reads(const dync__ib *, int inst, int buf);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
 /* ---- interp_seldom.c ------------------------------------------------------------------------- */
@@ -18730,7 +18751,7 @@ typedef struct dync__xcone {
 } dync__xcone;
 
 typedef struct dync__xg {
-    const dync__ib *b;
+    const dync__loop_plan *b;
     dync__xasm a;
     int isa, V, n_regs;
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
@@ -18816,7 +18837,7 @@ DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
 /* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
 DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
 {
-    int n = dync__ib_operands(g->b, i, out);
+    int n = dync__lp_operands(g->b, i, out);
     if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__XG_CONES) out[1] = g->cone[g->cone_of[i]].input;
     return n;
 }
@@ -19102,7 +19123,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */
-DYNC__FN dync__jit *dync__jit_new(dync__ib *);
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int isa);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {
@@ -19379,6 +19400,380 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void)
     dync__codemem_stats s = dync__codemem.stats;
     dync__unlock(&dync__codemem.lock);
     return s;
+}
+
+/* ==== codegen/plan_loops.c ========================================================================= */
+/* codegen/plan_loops.c: how a kernel is cut into tiles. Before: loop/; after: jit.c and interp.c
+ * make code accordingly.
+ *
+ * Four ways (dync__lp_mode): pointwise kernels and long rows go in chunks of the inner loops;
+ * short rows several at a time (block); reductions along strided loops with contiguous rows
+ * beside each other (vertical); transpositions in squares of cache lines (square). Each value
+ * gets a level: once per kernel, per row, per index. Values of an earlier phase stay in their
+ * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
+ * buffer.
+ * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
+
+static int dync__lp_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
+DYNC__FN int dync__lp_phase(const dync__loop_plan *b, int i)
+{
+    return b->sectioned ? dync__lp_inst(b, i)->section / 2 : 0;
+}
+
+/* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 +
+ * 2p phase p. */
+DYNC__FN int dync__lp_list(const dync__loop_plan *b, int i)
+{
+    int p = dync__lp_phase(b, i);
+    if (dync__lp_inst(b, i)->prim == DYNC__P_reduce || b->level[i] == 2) return 2 + 2 * p;
+    return b->level[i] == 1 ? 1 + 2 * p : 0;
+}
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/* select(lt(p, q), s, t) with the same two values is one minimum or maximum. */
+static int dync__lp_clamp(const dync__loop_plan *b, const dync__inst *in)
+{
+    if (in->prim != DYNC__P_select || (in->type != DYNC_F32 && in->type != DYNC_F64)) return 0;
+    const dync__inst *lt = dync__lp_inst(b, in->arg[0]);
+    if (lt->prim != DYNC__P_lt) return 0;
+    if (lt->arg[0] == in->arg[2] && lt->arg[1] == in->arg[1]) return 1;
+    if (lt->arg[0] == in->arg[1] && lt->arg[1] == in->arg[2]) return 2;
+    return 0;
+}
+
+/* The instruction's real operands: those of a clamp are its comparison's. */
+DYNC__FN int dync__lp_operands(const dync__loop_plan *b, int i, int32_t out[3])
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (b->clamp[i]) {
+        const dync__inst *lt = dync__lp_inst(b, in->arg[0]);
+        out[0] = lt->arg[b->clamp[i] == 1 ? 0 : 1];
+        out[1] = lt->arg[b->clamp[i] == 1 ? 1 : 0];
+        return 2;
+    }
+    int n = dync__lp_args(in);
+    for (int a = 0; a < n; a++) out[a] = in->arg[a];
+    return n;
+}
+
+DYNC__FN int64_t dync__lp_product(const dync__loop_plan *b, int from, int to)
+{
+    int64_t n = 1;
+    for (int d = from; d < to; d++) n *= b->k->extent[d];
+    return n;
+}
+
+/* From the stores up; what stands in phases without indices stores nothing. */
+static void dync__lp_mark_needed(dync__loop_plan *b)
+{
+    bool no_phases = dync__lp_product(b, b->k->n_outer, b->k->n_dims) == 0;
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        int32_t arg[3];
+        if (!dync__inst_has_value(dync__lp_inst(b, i)))
+            b->needed[i] = !(no_phases && (dync__lp_inst(b, i)->section & 1));
+        b->clamp[i] = (uint8_t)dync__lp_clamp(b, dync__lp_inst(b, i));
+        if (!b->needed[i]) continue;
+        b->has_scan |= dync__lp_inst(b, i)->prim == DYNC__P_scan;
+        b->has_reduce |= b->has_scan || dync__lp_inst(b, i)->prim == DYNC__P_reduce;
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__lp_inst(b, i)) &&
+                                          !(dync__lp_inst(b, i)->section & 1));
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
+    }
+}
+
+static int dync__lp_access_level(const dync__loop_plan *b, int access)
+{
+    const dync__access *acc = &b->k->access.at[access];
+    int level = 0;
+    for (int d = 0; d < b->k->n_dims; d++)
+        if (acc->stride[d] != 0 && b->k->extent[d] > 1)
+            level = DYNC__MAX(level, d < b->split ? 1 : 2);
+    return level;
+}
+
+static int dync__lp_level_of(const dync__loop_plan *b, int i)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    int32_t arg[3];
+    int level = in->access >= 0 ? dync__lp_access_level(b, in->access) : 0;
+    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan)
+        return in->prim == DYNC__P_scan ? 2 : 1;
+    for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--)
+        level = DYNC__MAX(level, (int)b->level[arg[a]]);
+    /* what the kernel both reads and writes is read and written where it stands */
+    if (!dync__inst_has_value(in))
+        return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN)
+                   ? 2
+                   : DYNC__MAX(level, 1);
+    if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT))
+        return in->section & 1 ? 2 : DYNC__MAX(level, 1);
+    return level;
+}
+
+/* Loops [from, to) of an access after merging neighbours and dropping loops of one; returns how
+ * many are left. */
+DYNC__FN int dync__lp_merge(const dync__loop_plan *b, int access, int from, int to,
+                            dync__lp_dim *out)
+{
+    const dync__access *acc = &b->k->access.at[access];
+    int n = 0;
+    for (int d = from; d < to; d++) {
+        int64_t extent = b->k->extent[d], stride = acc->stride[d];
+        if (extent == 1) continue;
+        if (n > 0 && out[n - 1].stride == stride * extent) {
+            out[n - 1].extent *= extent;
+            out[n - 1].stride = stride;
+            continue;
+        }
+        out[n].extent = extent;
+        out[n++].stride = stride;
+    }
+    if (n == 1 && out[0].stride == 0) n = 0;
+    return n;
+}
+
+/* Pointwise: as many loops as stay linear for every access go inside; short ones are taken
+ * several rows at a time. */
+static void dync__lp_split_pointwise(dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    b->split = b->k->n_dims;
+    for (int s = b->k->n_dims - 1; s >= 0; s--) {
+        for (int i = 0; i < b->k->inst.n; i++) {
+            int access = dync__lp_inst(b, i)->access;
+            if (b->needed[i] && access >= 0 && dync__lp_merge(b, access, s, b->k->n_dims, dims) > 1)
+                return;
+        }
+        b->split = s;
+    }
+}
+
+/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the
+ * same for neighbouring rows does not care. */
+static bool dync__lp_wants_vertical(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int votes = 0;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        bool dense_inner = n > 0 && dims[n - 1].stride == 1;
+        n = dync__lp_merge(b, in->access, 0, b->split, dims);
+        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
+        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
+    }
+    return votes > 0 && b->n_rows >= 4;
+}
+
+/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c),
+ * one row after the other then. */
+static bool dync__lp_wants_turned(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool stores = false, turned = false;
+    if (!b->transposes || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 ||
+        b->n_inner > 8192)
+        return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0,
+                row = b->k->access.at[in->access].stride[b->split - 1];
+        if (n > 1) return false;
+        if (in->buf < 0 || inner == 0 || inner == 1) {
+            stores |= inner == 1 && !dync__inst_has_value(in);
+            continue;
+        }
+        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
+            return false;
+        turned = true;
+    }
+    return stores && turned;
+}
+
+/* Does some buffer run along the last row loop while others run along the inner ones? Then both
+ * sides waste cache lines. */
+static bool dync__lp_wants_square(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool across = false, along = false;
+    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8)
+        return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        if (n > 1) return false;
+        int64_t inner = n ? dims[0].stride : 0;
+        if (in->buf < 0) continue;
+        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 &&
+                  (inner > 8 || inner < -8);
+        along |= n == 1 && (inner == 1 || inner == -1);
+    }
+    return across && along;
+}
+
+static void dync__lp_set_tile(dync__loop_plan *b)
+{
+    int64_t lanes = b->lanes;
+    b->mode = DYNC__LP_CHUNK;
+    b->rows = 1;
+    b->inner = DYNC__MIN(b->n_inner, lanes);
+    if (b->has_reduce && b->n_inner > 1 && dync__lp_wants_vertical(b) &&
+        !dync__lp_wants_turned(b)) {
+        b->mode = DYNC__LP_VERTICAL;
+        lanes *= 4; /* rows of a few pages: less paging about */
+        b->rows = DYNC__MIN(b->n_rows, lanes);
+        b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
+    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
+               (b->has_reduce || b->n_inner < 96)) {
+        b->mode = DYNC__LP_BLOCK;
+        b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
+        b->inner = b->n_inner;
+    }
+    if (b->mode == DYNC__LP_CHUNK && dync__lp_wants_square(b)) {
+        b->mode = DYNC__LP_SQUARE;
+        b->rows = 64;
+        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
+    }
+    b->whole = b->inner >= b->n_inner;
+}
+
+/* Is buffer buf written by an instruction between from and to? */
+DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *b, int buf, int from, int to)
+{
+    for (int j = from + 1; j < to; j++)
+        if (b->needed[j] && !dync__inst_has_value(dync__lp_inst(b, j)) &&
+            dync__lp_inst(b, j)->buf == buf)
+            return true;
+    return false;
+}
+
+/* Cost in instructions of computing i again for `user` in a later phase; large where that is not
+ * possible. */
+static int dync__lp_repeat_cost(const dync__loop_plan *b, int i, int user)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    int32_t arg[3];
+    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__LP_CHEAP : 1, too_much = 2 * DYNC__LP_DEAR;
+    if (b->level[i] < 2) return 0;
+    if (b->keep[i]) return 1;
+    if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
+    if (in->buf >= 0 && dync__lp_stored_between(b, in->buf, i, user)) return too_much;
+    for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0 && cost <= b->cheap; a--)
+        cost += dync__lp_repeat_cost(b, arg[a], user);
+    return cost;
+}
+
+/* Decides which values of earlier phases need a row buffer. */
+DYNC__FN void dync__lp_mark_kept(dync__loop_plan *b)
+{
+    b->keep_bytes = 0;
+    memset(b->keep, 0, (size_t)b->k->inst.n);
+    if (b->whole || !b->sectioned) return;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int32_t arg[3];
+        if (!b->needed[i] || (b->level[i] < 2 && dync__lp_inst(b, i)->prim != DYNC__P_reduce))
+            continue;
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
+            int v = arg[a], phase = dync__lp_phase(b, i);
+            /* the same bits */
+            while (dync__lp_inst(b, v)->prim == DYNC__P_bitcast) v = dync__lp_inst(b, v)->arg[0];
+            if (b->level[v] < 2 || dync__lp_phase(b, v) == phase || b->keep[v]) continue;
+            if (dync__lp_repeat_cost(b, v, i) <= b->cheap) continue;
+            b->keep[v] = 1;
+            b->keep_off[v] = b->keep_bytes;
+            b->keep_bytes += (int64_t)dync__dtype_info(dync__lp_inst(b, v)->type)->bytes *
+                             b->n_inner;
+        }
+    }
+}
+
+/* Is i a load of the buffer, or its bits under another type? */
+DYNC__FN bool dync__lp_reads(const dync__loop_plan *b, int i, int buf)
+{
+    while (dync__lp_inst(b, i)->prim == DYNC__P_bitcast) i = dync__lp_inst(b, i)->arg[0];
+    return dync__lp_inst(b, i)->buf == buf;
+}
+
+/* Do lanes write in no order? Not where they write by an index, or where several have one place. */
+static bool dync__lp_is_serial(const dync__loop_plan *b, int i)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (!b->needed[i] || dync__inst_has_value(in)) return false;
+    if (in->prim == DYNC__P_storex) return true;
+    const dync__access *access = &b->k->access.at[in->access];
+    dync__layout lay = {0};
+    for (int d = 0; b->level[i] == 2 && d < b->k->n_dims; d++) {
+        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
+        if (lay.ndim == DYNC_MAX_DIMS) return false;
+        lay.shape[lay.ndim] = b->k->extent[d];
+        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
+    }
+    return b->level[i] == 2 && !dync__layout_is_apart(&lay);
+}
+
+static bool dync__lp_fits(const dync__kernel *k)
+{
+    int64_t total = 1;
+    if (k->failed) return dync__fail_memory(0), false;
+    for (int d = 0; d < k->n_dims; d++)
+        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total))
+            return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name), false;
+    return true;
+}
+
+DYNC__FN bool dync__lp_begin(dync__loop_plan *b, const dync__kernel *k, dync__arena *arena)
+{
+    size_t n = (size_t)k->inst.n + 1;
+    if (!dync__lp_fits(k)) return false;
+    b->k = k;
+    b->arena = arena;
+    b->lanes = DYNC__LP_LANES;
+    b->needed = dync__arena_alloc(arena, 4 * n);
+    b->keep_off = dync__arena_alloc(arena, n * sizeof(int64_t));
+    if (!b->needed || !b->keep_off) return false;
+    b->level = b->needed + n;
+    b->keep = b->level + n;
+    b->clamp = b->keep + n;
+    dync__lp_mark_needed(b);
+    b->n_phases = 1;
+    for (int i = 0; b->sectioned && i < k->inst.n; i++)
+        b->n_phases = DYNC__MAX(b->n_phases, (dync__lp_inst(b, i)->section + 1) / 2);
+    return true;
+}
+
+/* Cuts the loops and decides what is kept: vertical tiles get narrower, then horizontal, rather
+ * than a huge row buffer. */
+DYNC__FN void dync__lp_cut(dync__loop_plan *b)
+{
+    b->split = b->k->n_outer;
+    b->cheap = DYNC__LP_CHEAP;
+    if (!b->sectioned && dync__lp_product(b, 0, b->k->n_dims) > 0) dync__lp_split_pointwise(b);
+    b->n_rows = dync__lp_product(b, 0, b->split);
+    b->n_inner = dync__lp_product(b, b->split, b->k->n_dims);
+    for (int i = 0; i < b->k->inst.n; i++)
+        if (b->needed[i]) b->level[i] = (uint8_t)dync__lp_level_of(b, i);
+    for (int i = 0; i < b->k->inst.n; i++) b->serial |= dync__lp_is_serial(b, i);
+    dync__lp_set_tile(b);
+    dync__lp_mark_kept(b);
+    while (b->mode == DYNC__LP_VERTICAL && b->keep_bytes * b->rows > DYNC__LP_KEEP_BYTES) {
+        b->inner = 1;
+        b->rows /= 2;
+        if (b->rows < 32 && b->cheap < DYNC__LP_DEAR) { /* rather twice than along columns */
+            b->cheap = DYNC__LP_DEAR;
+            dync__lp_set_tile(b);
+        } else if (b->rows < 32) {
+            b->mode = DYNC__LP_CHUNK;
+            b->rows = 1;
+            b->inner = DYNC__MIN(b->n_inner, b->lanes);
+        }
+        b->whole = b->inner >= b->n_inner;
+        dync__lp_mark_kept(b);
+    }
 }
 
 /* ==== codegen/x86_enc.c ============================================================================ */
@@ -19899,8 +20294,8 @@ DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
 /* Operands in this list: a value read back from its row buffer has none. */
 static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
 {
-    const dync__ib *b = g->b;
-    if (b->keep[i] && dync__ib_list(b, i) != list) return 0;
+    const dync__loop_plan *b = g->b;
+    if (b->keep[i] && dync__lp_list(b, i) != list) return 0;
     int n = dync__xg_args(g, i, out);
     for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
     return n;
@@ -21691,7 +22086,7 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
     bool wide = dync__xg_type_wide(type);
     if (g->b->clamp[i]) { /* a < b ? b : a, or b < a ? b : a */
         int32_t arg[3];
-        dync__ib_operands(g->b, i, arg);
+        dync__lp_operands(g->b, i, arg);
         dync__xg_two(g, i, arg[1], arg[0],
                      g->b->clamp[i] == 1 ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS)
                      : wide              ? DYNC__X_MINPD
@@ -22317,7 +22712,7 @@ DYNC__FN void dync__xg_scan_begin(dync__xg *g)
         int i = g->list[g->cur].at[p],
             n = g->vertical ? g->U << (dync__xg_inst(g, i)->type == DYNC_F32) : 1;
         if (dync__xg_inst(g, i)->prim != DYNC__P_scan ||
-            (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur))
+            (g->b->keep[i] && dync__lp_list(g->b, i) != g->cur))
             continue;
         bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
         g->scan[i] = (dync__xscan){-1, dync__xg_frame(g, 64 * DYNC__MAX(n, 4))};
@@ -22446,21 +22841,21 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
 
 static bool dync__xs_may(const dync__xg *g, int i, int list)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
     /* takes rbp */
     bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) &&
                    !dync__xg_type_float(in->type);
     return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] &&
-           dync__ib_list(b, i) == list && g->cone_of[i] < 0;
+           dync__lp_list(b, i) == list && g->cone_of[i] < 0;
 }
 
 /* The cone of select `first` and those after it on the same condition; false: there is none worth
  * it. mark: 1 wanted by it, 2 by others too. */
 static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
 {
-    const dync__ib *b = g->b;
-    int n = b->k->inst.n, list = dync__ib_list(b, first), last = first, code = 0;
+    const dync__loop_plan *b = g->b;
+    int n = b->k->inst.n, list = dync__lp_list(b, first), last = first, code = 0;
     int bytes = dync__xg_type_wide(dync__xg_inst(g, first)->type) ? 8 : 4;
     int32_t arg[3];
     memset(c, 0, sizeof *c);
@@ -22469,7 +22864,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
     for (int i = first; i < n && c->n_outs < DYNC__COUNT_OF(c->out); i++) {
         const dync__inst *in = dync__xg_inst(g, i);
         if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || b->clamp[i] ||
-            dync__ib_list(b, i) != list || in->type == DYNC_BOOL ||
+            dync__lp_list(b, i) != list || in->type == DYNC_BOOL ||
             in->arg[0] != dync__xg_inst(g, first)->arg[0] ||
             (dync__xg_type_wide(in->type) ? 8 : 4) != bytes || in->arg[1] > first ||
             in->arg[2] > first)
@@ -22481,7 +22876,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
         if (!b->needed[i]) continue;
         for (int o = 0; o < c->n_outs; o++) member |= c->out[o] == i;
         bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--)
             mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
         if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
         if (inside) code++;
@@ -22493,7 +22888,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
     code = 0;
     for (int p = 0; p < c->list.n; p++) {
         int i = c->list.at[p];
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(g, arg[a]), type = dync__xg_inst(g, v)->type;
             if (dync__xg_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1))
                 continue;
@@ -22516,7 +22911,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
 
 DYNC__FN void dync__xg_find_cones(dync__xg *g)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     int n = b->k->inst.n;
     dync__xcone c;
     uint8_t *mark = NULL;
@@ -22731,9 +23126,9 @@ static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12,
 
 static void dync__xg_emit_inst(dync__xg *g, int i)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
-    bool back = b->keep[i] && dync__ib_list(b, i) != g->cur;
+    bool back = b->keep[i] && dync__lp_list(b, i) != g->cur;
     if (back) {
         dync__xg_keep(g, i, true);
         dync__xg_end(g);
@@ -22909,7 +23304,7 @@ static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
 static void dync__xg_hoist(dync__xg *g)
 {
     const dync__xlist *l = &g->list[g->cur];
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
     int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) -
@@ -22919,7 +23314,7 @@ static void dync__xg_hoist(dync__xg *g)
         return;
     }
     for (int p = 0; p < l->n && left > 0; p++) {
-        if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
+        if (b->keep[l->at[p]] && dync__lp_list(b, l->at[p]) != g->cur) continue;
         for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
@@ -24052,7 +24447,7 @@ DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_
 #endif
 
 /* ==== codegen/jit.c ================================================================================ */
-/* codegen/jit.c: which kernels become machine code. Before: interp_plan.c has cut the loops;
+/* codegen/jit.c: which kernels become machine code. Before: plan_loops.c has cut the loops;
  * x86_gen.c emits; after: jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many
@@ -24086,10 +24481,10 @@ typedef struct dync__jit_loops {
     bool too_many;
 } dync__jit_loops;
 
-static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent)
+static bool dync__jit_merges(const dync__loop_plan *b, int outer, int inner, int64_t extent)
 {
     for (int i = 0; i < b->k->inst.n; i++) {
-        int access = b->needed[i] ? dync__ib_inst(b, i)->access : -1;
+        int access = b->needed[i] ? dync__lp_inst(b, i)->access : -1;
         if (access < 0) continue;
         const int64_t *stride = b->k->access.at[access].stride;
         if (stride[outer] != stride[inner] * extent) return false;
@@ -24097,7 +24492,7 @@ static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t ex
     return true;
 }
 
-static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
+static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, int to)
 {
     dync__jit_loops l;
     memset(&l, 0, sizeof l);
@@ -24121,7 +24516,7 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
 /* Ways to compile a kernel: as it is, storing past the caches, by squares. */
 enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
 typedef struct dync__jb { /* one kernel being compiled */
-    dync__ib *b;
+    dync__loop_plan *b;
     dync__xg *g;
     dync__jit_loops rows, inner; /* those with a counter; the lane loop apart */
     int lane_loop;               /* -1: one lane */
@@ -24142,8 +24537,8 @@ static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
  * transposed? */
 static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
 {
-    const dync__ib *b = j->b;
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__loop_plan *b = j->b;
+    const dync__inst *in = dync__lp_inst(b, i);
     if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
@@ -24158,11 +24553,11 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
 
 /* May the indices come in another order? What is written is read in its own place alone, and
  * written once. */
-static bool dync__jb_any_order(const dync__ib *b)
+static bool dync__jb_any_order(const dync__loop_plan *b)
 {
     for (int i = 0; i < b->k->inst.n; i++)
         for (int l = 0; l < b->k->inst.n; l++) {
-            const dync__inst *in = dync__ib_inst(b, i), *other = dync__ib_inst(b, l);
+            const dync__inst *in = dync__lp_inst(b, i), *other = dync__lp_inst(b, l);
             if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
                 other->buf != in->buf)
                 continue;
@@ -24199,33 +24594,33 @@ static void dync__jb_find_blocks(dync__jb *j)
 
 /* ---- lists and streams ----------------------------------------------------------------------- */
 
-static bool dync__jb_is_code(const dync__ib *b, int i)
+static bool dync__jb_is_code(const dync__loop_plan *b, int i)
 {
-    int prim = dync__ib_inst(b, i)->prim;
+    int prim = dync__lp_inst(b, i)->prim;
     return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
 }
 
 /* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
 static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int list = 2 + 2 * p;
     int32_t arg[3];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        bool own = b->needed[i] && dync__ib_list(b, i) == list;
+        const dync__inst *in = dync__lp_inst(b, i);
+        bool own = b->needed[i] && dync__lp_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
         for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(j->g, arg[a]);
-            if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+            if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
     }
 }
 
 static bool dync__jb_lists(dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     dync__xg *g = j->g;
     int n = b->k->inst.n;
     uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
@@ -24236,7 +24631,7 @@ static bool dync__jb_lists(dync__jb *j)
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
             if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES &&
-                (phase ? wanted[i] : dync__ib_list(b, i) == l) &&
+                (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
     }
@@ -24245,12 +24640,12 @@ static bool dync__jb_lists(dync__jb *j)
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];
-            if (b->keep[i] && dync__ib_list(b, i) != l) continue;
+            if (b->keep[i] && dync__lp_list(b, i) != l) continue;
             for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
                 int v = dync__xg_root(g, arg[a]);
-                bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
-                if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
-                    (dync__ib_list(b, v) != l || dync__ib_inst(b, v)->prim == DYNC__P_reduce))
+                bool row_value = b->level[v] < 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce;
+                if (row_value && dync__lp_inst(b, v)->prim != DYNC__P_const_ &&
+                    (dync__lp_list(b, v) != l || dync__lp_inst(b, v)->prim == DYNC__P_reduce))
                     g->slot[v] = 0;
             }
         }
@@ -24296,9 +24691,9 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
 
 static void dync__jb_streams(dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         j->g->stream_of[i] = j->g->keep_stream[i] = -1;
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index)
@@ -24314,9 +24709,9 @@ static void dync__jb_streams(dync__jb *j)
             dync__xred r;
             memset(&r, 0, sizeof r);
             r.inst = i;
-            r.phase = dync__ib_phase(b, i);
+            r.phase = dync__lp_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
-            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__ib_inst(b, in->arg[0])->type;
+            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__lp_inst(b, in->arg[0])->type;
             r.ordered = dync__xg_type_float(r.type) &&
                         (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
@@ -24328,7 +24723,7 @@ static void dync__jb_streams(dync__jb *j)
  * others: past marks them. */
 static bool dync__jb_is_large(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int64_t bytes = 0;
     bool writes = false;
     for (int s = 0; s < j->g->stream.n; s++) {
@@ -24349,12 +24744,12 @@ static bool dync__jb_is_large(const dync__jb *j)
 
 static const char *dync__jb_refuses(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n +
                 j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
     if (words > DYNC__JIT_WORDS) return "too many accesses";
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
         const char *why = dync__xg_refuses(j->g, i);
         if (why) return why;
@@ -24369,37 +24764,38 @@ static const char *dync__jb_refuses(const dync__jb *j)
 /* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
 static bool dync__jb_is_narrow(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+                  b->n_inner >= 256 && j->lanes * 2 <= (j->g->isa == 2 ? 16 : 8) &&
+                  b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++)
-        narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce ||
-                  dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
+        narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
+                  dync__lp_inst(b, i)->imm.i < DYNC__R_ARGMAX;
     return narrow;
 }
 
 /* Loops and modes; false with the reason where the interpreter does better. */
 static const char *dync__jb_plan(dync__jb *j)
 {
-    dync__ib *b = j->b;
+    dync__loop_plan *b = j->b;
     if (b->serial) return "an order between lanes";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
     if (j->rows.too_many || j->inner.too_many) return "too many loops";
-    j->g->vertical = b->mode == DYNC__INTERP_VERTICAL;
+    j->g->vertical = b->mode == DYNC__LP_VERTICAL;
     dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
     j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
     dync__jb_find_blocks(j);
-    if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
+    if (b->mode == DYNC__LP_SQUARE && !j->blocks) return "a transposition";
     if (dync__jb_is_narrow(j)) return "few columns";
     if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
     b->whole = false; /* registers hold no tile */
-    dync__ib_mark_kept(b);
+    dync__lp_mark_kept(b);
     if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
-        b->cheap = DYNC__INTERP_DEAR;
-        dync__ib_mark_kept(b);
+        b->cheap = DYNC__LP_DEAR;
+        dync__lp_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes,
      * so all of it runs alike */
@@ -24413,7 +24809,7 @@ static const char *dync__jb_plan(dync__jb *j)
  * fetched ahead, by sixteen rows it is. */
 static bool dync__jb_is_tall(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
                 j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
                 b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
@@ -24444,7 +24840,7 @@ static bool dync__jb_is_square(const dync__jb *j)
 
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     const dync__xg *g = j->g;
     int16_t head[12] = {(int16_t)g->isa,
                         (int16_t)g->V,
@@ -24460,7 +24856,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
                         g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
         struct {
             int32_t i, arg[3], stream;
@@ -24474,7 +24870,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
         row.prim = in->prim;
         row.type = in->type;
         row.level = b->level[i];
-        row.list = (uint8_t)dync__ib_list(b, i);
+        row.list = (uint8_t)dync__lp_list(b, i);
         row.keep = b->keep[i];
         row.clamp = b->clamp[i];
         if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap ||
@@ -24596,7 +24992,7 @@ fail:
 
 static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
-    int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
+    int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
                                : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
     return (one * n + 63) & ~(int64_t)63;
@@ -24660,7 +25056,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
-        loads += dync__ib_inst(j->b, i)->prim == DYNC__P_load;
+        loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
     }
     if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE &&
         s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
@@ -24700,7 +25096,7 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
 {
     static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max,
                                     DYNC__P_min,   DYNC__P_cast,  DYNC__P_load};
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
@@ -24709,21 +25105,21 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     int code = -1;
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
-        if (b->needed[s] && dync__ib_inst(b, s)->prim == DYNC__P_store &&
-            dync__xg_root(j->g, dync__ib_inst(b, s)->arg[0]) == i)
+        if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
+            dync__xg_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
             of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
     }
     for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
-        if (dync__ib_inst(b, i)->prim != prims[p]) continue;
-        at[p] = dync__ib_inst(b, i);
+        if (dync__lp_inst(b, i)->prim != prims[p]) continue;
+        at[p] = dync__lp_inst(b, i);
         if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
         i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
     if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
-    const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]),
-                     *high = dync__ib_inst(b, at[4]->arg[1]),
-                     *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
+    const dync__inst *low = dync__lp_inst(b, at[3]->arg[0]),
+                     *high = dync__lp_inst(b, at[4]->arg[1]),
+                     *by = at[2] ? dync__lp_inst(b, at[2]->arg[1]) : NULL;
     const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf],
                     *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ ||
@@ -24821,7 +25217,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && dync__ib_inst(j->b, i)->prim == DYNC__P_loadx)
+        if (j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx)
             dync__jb_find_take(j, jit, i);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
@@ -24864,10 +25260,10 @@ static bool dync__jb_alloc(dync__jb *j)
 /* What g->leads says. */
 static void dync__jb_find_leads(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int32_t arg[3];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
-        int prim = dync__ib_inst(b, i)->prim, type = dync__ib_inst(b, i)->type;
+        int prim = dync__lp_inst(b, i)->prim, type = dync__lp_inst(b, i)->type;
         bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||
                       prim == DYNC__P_mul || prim == DYNC__P_cast) &&
                      (type == DYNC_I64 || type == DYNC_I32) && !b->keep[i] &&
@@ -24875,7 +25271,7 @@ static void dync__jb_find_leads(const dync__jb *j)
         for (int q = i + 1; leads && q < b->k->inst.n; q++)
             for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
                 leads &= dync__xg_root(j->g, arg[n - 1]) != i ||
-                         dync__ib_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
+                         dync__lp_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
         j->g->leads[i] = leads;
     }
 }
@@ -24887,8 +25283,8 @@ static void dync__jb_width(dync__jb *j)
     dync__jb_find_leads(j);
     for (int i = 0; i < j->b->k->inst.n; i++)
         g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES &&
-                   dync__xg_type_wide(dync__ib_inst(j->b, i)->type) &&
-                   dync__ib_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
+                   dync__xg_type_wide(dync__lp_inst(j->b, i)->type) &&
+                   dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
     g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
@@ -24904,7 +25300,6 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
-    g->isa = j->b->isa;
     dync__jb_streams(j);
     dync__jb_width(j);
     if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
@@ -24936,7 +25331,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     return jit;
 }
 
-static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
+static dync__jit *dync__jit_decline(const dync__loop_plan *b, const char *why)
 {
     dync__lock(&dync__jits.lock);
     dync__jits.stats.declined++;
@@ -24947,13 +25342,14 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
 }
 
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *large)
+static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char **why, bool *large)
 {
     dync__str key = {0}, listing = {0};
     dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
+    g->isa = isa;
     dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
@@ -24962,18 +25358,18 @@ static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *la
     return jit;
 }
 
-DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
 {
     dync__error_guard guard;
     const char *why = NULL;
     bool large = false;
-    if (b->isa == 0) return NULL;
+    if (isa == 0) return NULL;
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
-    dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && b->isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    dync__jit *jit = dync__jit_try(b, isa, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies && isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&
-        (other = dync__jit_try(b, way, &why, &large))) {
+        (other = dync__jit_try(b, isa, way, &why, &large))) {
         *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
         if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
@@ -25021,9 +25417,9 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
 }
 
 #else
-DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
 {
-    (void)b;
+    (void)b, (void)isa;
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
@@ -25917,369 +26313,49 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
 #endif
 
 /* ==== codegen/interp_plan.c ======================================================================== */
-/* codegen/interp_plan.c: how a kernel is cut into tiles. Before: interp.c asks; after:
- * interp_emit.c writes steps accordingly.
- *
- * Four ways (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops;
- * short rows several at a time (block); reductions along strided loops with contiguous rows
- * beside each other (vertical); transpositions in squares of cache lines (square). Each value
- * gets a level: once per kernel, per row, per index. Values of an earlier phase stay in their
- * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
- * buffer.
- * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
-
-static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
-DYNC__FN int dync__ib_phase(const dync__ib *b, int i)
-{
-    return b->sectioned ? dync__ib_inst(b, i)->section / 2 : 0;
-}
-
-/* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 +
- * 2p phase p. */
-DYNC__FN int dync__ib_list(const dync__ib *b, int i)
-{
-    int p = dync__ib_phase(b, i);
-    if (dync__ib_inst(b, i)->prim == DYNC__P_reduce || b->level[i] == 2) return 2 + 2 * p;
-    return b->level[i] == 1 ? 1 + 2 * p : 0;
-}
-
-/* ---- levels ---------------------------------------------------------------------------------- */
-
-/* select(lt(p, q), s, t) with the same two values is one minimum or maximum. */
-static int dync__ib_clamp(const dync__ib *b, const dync__inst *in)
-{
-    if (in->prim != DYNC__P_select || (in->type != DYNC_F32 && in->type != DYNC_F64)) return 0;
-    const dync__inst *lt = dync__ib_inst(b, in->arg[0]);
-    if (lt->prim != DYNC__P_lt) return 0;
-    if (lt->arg[0] == in->arg[2] && lt->arg[1] == in->arg[1]) return 1;
-    if (lt->arg[0] == in->arg[1] && lt->arg[1] == in->arg[2]) return 2;
-    return 0;
-}
-
-/* The instruction's real operands: those of a clamp are its comparison's. */
-DYNC__FN int dync__ib_operands(const dync__ib *b, int i, int32_t out[3])
-{
-    const dync__inst *in = dync__ib_inst(b, i);
-    if (b->clamp[i]) {
-        const dync__inst *lt = dync__ib_inst(b, in->arg[0]);
-        out[0] = lt->arg[b->clamp[i] == 1 ? 0 : 1];
-        out[1] = lt->arg[b->clamp[i] == 1 ? 1 : 0];
-        return 2;
-    }
-    int n = dync__ib_args(in);
-    for (int a = 0; a < n; a++) out[a] = in->arg[a];
-    return n;
-}
-
-DYNC__FN int64_t dync__ib_product(const dync__ib *b, int from, int to)
-{
-    int64_t n = 1;
-    for (int d = from; d < to; d++) n *= b->k->extent[d];
-    return n;
-}
-
-/* From the stores up; what stands in phases without indices stores nothing. */
-DYNC__FN void dync__ib_mark_needed(dync__ib *b)
-{
-    bool no_phases = dync__ib_product(b, b->k->n_outer, b->k->n_dims) == 0;
-    for (int i = b->k->inst.n - 1; i >= 0; i--) {
-        int32_t arg[3];
-        if (!dync__inst_has_value(dync__ib_inst(b, i)))
-            b->needed[i] = !(no_phases && (dync__ib_inst(b, i)->section & 1));
-        b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
-        if (!b->needed[i]) continue;
-        b->has_scan |= dync__ib_inst(b, i)->prim == DYNC__P_scan;
-        b->has_reduce |= b->has_scan || dync__ib_inst(b, i)->prim == DYNC__P_reduce;
-        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) &&
-                                          !(dync__ib_inst(b, i)->section & 1));
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
-    }
-}
-
-static int dync__ib_access_level(const dync__ib *b, int access)
-{
-    const dync__access *acc = &b->k->access.at[access];
-    int level = 0;
-    for (int d = 0; d < b->k->n_dims; d++)
-        if (acc->stride[d] != 0 && b->k->extent[d] > 1)
-            level = DYNC__MAX(level, d < b->split ? 1 : 2);
-    return level;
-}
-
-static int dync__ib_level_of(const dync__ib *b, int i)
-{
-    const dync__inst *in = dync__ib_inst(b, i);
-    int32_t arg[3];
-    int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
-    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan)
-        return in->prim == DYNC__P_scan ? 2 : 1;
-    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
-        level = DYNC__MAX(level, (int)b->level[arg[a]]);
-    /* what the kernel both reads and writes is read and written where it stands */
-    if (!dync__inst_has_value(in))
-        return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN)
-                   ? 2
-                   : DYNC__MAX(level, 1);
-    if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT))
-        return in->section & 1 ? 2 : DYNC__MAX(level, 1);
-    return level;
-}
-
-/* Loops [from, to) of an access after merging neighbours and dropping loops of one; returns how
- * many are left. */
-DYNC__FN int dync__ib_merge(const dync__ib *b, int access, int from, int to, dync__interp_dim *out)
-{
-    const dync__access *acc = &b->k->access.at[access];
-    int n = 0;
-    for (int d = from; d < to; d++) {
-        int64_t extent = b->k->extent[d], stride = acc->stride[d];
-        if (extent == 1) continue;
-        if (n > 0 && out[n - 1].stride == stride * extent) {
-            out[n - 1].extent *= extent;
-            out[n - 1].stride = stride;
-            continue;
-        }
-        out[n].extent = extent;
-        out[n++].stride = stride;
-    }
-    if (n == 1 && out[0].stride == 0) n = 0;
-    return n;
-}
-
-/* Pointwise: as many loops as stay linear for every access go inside; short ones are taken
- * several rows at a time. */
-static void dync__ib_split_pointwise(dync__ib *b)
-{
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    b->split = b->k->n_dims;
-    for (int s = b->k->n_dims - 1; s >= 0; s--) {
-        for (int i = 0; i < b->k->inst.n; i++) {
-            int access = dync__ib_inst(b, i)->access;
-            if (b->needed[i] && access >= 0 && dync__ib_merge(b, access, s, b->k->n_dims, dims) > 1)
-                return;
-        }
-        b->split = s;
-    }
-}
-
-/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the
- * same for neighbouring rows does not care. */
-static bool dync__ib_wants_vertical(const dync__ib *b)
-{
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    int votes = 0;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
-        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
-        bool dense_inner = n > 0 && dims[n - 1].stride == 1;
-        n = dync__ib_merge(b, in->access, 0, b->split, dims);
-        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
-        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
-    }
-    return votes > 0 && b->n_rows >= 4;
-}
-
-/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c),
- * one row after the other then. */
-static bool dync__ib_wants_turned(const dync__ib *b)
-{
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    bool stores = false, turned = false;
-    if (!DYNC__JIT_X86 || b->isa == 0 || b->split == 0 || b->k->extent[b->split - 1] < 16 ||
-        b->n_inner < 128 || b->n_inner > 8192)
-        return false;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
-        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
-        int64_t inner = n ? dims[0].stride : 0,
-                row = b->k->access.at[in->access].stride[b->split - 1];
-        if (n > 1) return false;
-        if (in->buf < 0 || inner == 0 || inner == 1) {
-            stores |= inner == 1 && !dync__inst_has_value(in);
-            continue;
-        }
-        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
-            return false;
-        turned = true;
-    }
-    return stores && turned;
-}
-
-/* Does some buffer run along the last row loop while others run along the inner ones? Then both
- * sides waste cache lines. */
-static bool dync__ib_wants_square(const dync__ib *b)
-{
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    bool across = false, along = false;
-    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8)
-        return false;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
-        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
-        if (n > 1) return false;
-        int64_t inner = n ? dims[0].stride : 0;
-        if (in->buf < 0) continue;
-        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 &&
-                  (inner > 8 || inner < -8);
-        along |= n == 1 && (inner == 1 || inner == -1);
-    }
-    return across && along;
-}
-
-static void dync__ib_set_tile(dync__ib *b)
-{
-    int64_t lanes = b->lanes;
-    b->mode = DYNC__INTERP_CHUNK;
-    b->rows = 1;
-    b->inner = DYNC__MIN(b->n_inner, lanes);
-    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b) &&
-        !dync__ib_wants_turned(b)) {
-        b->mode = DYNC__INTERP_VERTICAL;
-        lanes *= 4; /* rows of a few pages: less paging about */
-        b->rows = DYNC__MIN(b->n_rows, lanes);
-        b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
-    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
-               (b->has_reduce || b->n_inner < 96)) {
-        b->mode = DYNC__INTERP_BLOCK;
-        b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
-        b->inner = b->n_inner;
-    }
-    if (b->mode == DYNC__INTERP_CHUNK && dync__ib_wants_square(b)) {
-        b->mode = DYNC__INTERP_SQUARE;
-        b->rows = 64;
-        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
-    }
-    b->whole = b->inner >= b->n_inner;
-}
-
-/* Is buffer buf written by an instruction between from and to? */
-DYNC__FN bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to)
-{
-    for (int j = from + 1; j < to; j++)
-        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) &&
-            dync__ib_inst(b, j)->buf == buf)
-            return true;
-    return false;
-}
-
-/* Cost in instructions of computing i again for `user` in a later phase; large where that is not
- * possible. */
-static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
-{
-    const dync__inst *in = dync__ib_inst(b, i);
-    int32_t arg[3];
-    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__INTERP_CHEAP : 1,
-        too_much = 2 * DYNC__INTERP_DEAR;
-    if (b->level[i] < 2) return 0;
-    if (b->keep[i]) return 1;
-    if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
-    if (in->buf >= 0 && dync__ib_stored_between(b, in->buf, i, user)) return too_much;
-    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= b->cheap; a--)
-        cost += dync__ib_repeat_cost(b, arg[a], user);
-    return cost;
-}
-
-/* Decides which values of earlier phases need a row buffer. */
-DYNC__FN void dync__ib_mark_kept(dync__ib *b)
-{
-    b->keep_bytes = 0;
-    memset(b->keep, 0, (size_t)b->k->inst.n);
-    if (b->whole || !b->sectioned) return;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        int32_t arg[3];
-        if (!b->needed[i] || (b->level[i] < 2 && dync__ib_inst(b, i)->prim != DYNC__P_reduce))
-            continue;
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
-            int v = arg[a], phase = dync__ib_phase(b, i);
-            /* the same bits */
-            while (dync__ib_inst(b, v)->prim == DYNC__P_bitcast) v = dync__ib_inst(b, v)->arg[0];
-            if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__ib_repeat_cost(b, v, i) <= b->cheap) continue;
-            b->keep[v] = 1;
-            b->keep_off[v] = b->keep_bytes;
-            b->keep_bytes += (int64_t)dync__type_bytes(dync__ib_inst(b, v)->type) * b->n_inner;
-        }
-    }
-}
+/* codegen/interp_plan.c: what the tile interpreter asks of a plan beyond what every user asks: do
+ * the lanes of a tile lie side by side, may a value be computed straight into memory. Between
+ * plan_loops.c and interp_emit.c. */
 
 /* Do the lanes of a level lie side by side in memory? */
 DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)
 {
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
-    int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int from = b->p.mode == DYNC__LP_CHUNK && level == 2 ? b->p.split : 0;
+    int to = level == 2 && b->p.mode != DYNC__LP_VERTICAL ? b->p.k->n_dims : b->p.split;
     if (level == 2 &&
-        (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1)))
+        (b->p.mode == DYNC__LP_SQUARE || (b->p.mode == DYNC__LP_VERTICAL && b->p.inner > 1)))
         return false;
-    if (level == 1 && b->rows == 1) return true;
-    int n = dync__ib_merge(b, access, from, to, dims);
-    return n == 0 ? dync__ib_product(b, from, to) == 1 : n == 1 && dims[0].stride == 1;
-}
-
-/* Is i a load of the buffer, or its bits under another type? */
-DYNC__FN bool dync__ib_reads(const dync__ib *b, int i, int buf)
-{
-    while (dync__ib_inst(b, i)->prim == DYNC__P_bitcast) i = dync__ib_inst(b, i)->arg[0];
-    return dync__ib_inst(b, i)->buf == buf;
+    if (level == 1 && b->p.rows == 1) return true;
+    int n = dync__lp_merge(&b->p, access, from, to, dims);
+    return n == 0 ? dync__lp_product(&b->p, from, to) == 1 : n == 1 && dims[0].stride == 1;
 }
 
 /* A value may be computed straight into output memory when no load of that buffer is used after
  * it was made. */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
 {
-    const dync__inst *st = dync__ib_inst(b, store), *in = dync__ib_inst(b, st->arg[0]);
-    const dync__buf *buf = &b->k->buf.at[st->buf];
+    const dync__inst *st = dync__lp_inst(&b->p, store), *in = dync__lp_inst(&b->p, st->arg[0]);
+    const dync__buf *buf = &b->p.k->buf.at[st->buf];
     int v = st->arg[0];
-    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] ||
-        b->keep[v])
+    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->p.level[v] != b->p.level[store] ||
+        b->p.keep[v])
         return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load ||
         in->prim == DYNC__P_loadx || in->prim == DYNC__P_bitcast)
         return false;
-    if (dync__ib_list(b, v) != dync__ib_list(b, store) ||
-        !dync__ib_is_dense(b, st->access, b->level[v]))
+    if (dync__lp_list(&b->p, v) != dync__lp_list(&b->p, store) ||
+        !dync__ib_is_dense(b, st->access, b->p.level[v]))
         return false;
-    for (int i = 0; i < b->k->inst.n; i++) {
+    for (int i = 0; i < b->p.k->inst.n; i++) {
         int32_t arg[3];
-        const dync__inst *other = dync__ib_inst(b, i);
-        if (!b->needed[i] || i == store) continue;
+        const dync__inst *other = dync__lp_inst(&b->p, i);
+        if (!b->p.needed[i] || i == store) continue;
         if (!dync__inst_has_value(other) && other->buf == st->buf) return false;
-        for (int a = i > v ? dync__ib_operands(b, i, arg) - 1 : -1; a >= 0; a--)
-            if (dync__ib_reads(b, arg[a], st->buf)) return false;
+        for (int a = i > v ? dync__lp_operands(&b->p, i, arg) - 1 : -1; a >= 0; a--)
+            if (dync__lp_reads(&b->p, arg[a], st->buf)) return false;
     }
     return true;
-}
-
-/* Cuts the loops and decides what is kept: vertical tiles get narrower, then horizontal, rather
- * than a huge row buffer. */
-DYNC__FN void dync__ib_plan(dync__ib *b)
-{
-    b->split = b->k->n_outer;
-    b->cheap = DYNC__INTERP_CHEAP;
-    if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
-    b->n_rows = dync__ib_product(b, 0, b->split);
-    b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
-    for (int i = 0; i < b->k->inst.n; i++)
-        if (b->needed[i]) b->level[i] = (uint8_t)dync__ib_level_of(b, i);
-    dync__ib_set_tile(b);
-    dync__ib_mark_kept(b);
-    while (b->mode == DYNC__INTERP_VERTICAL && b->keep_bytes * b->rows > DYNC__INTERP_KEEP_BYTES) {
-        b->inner = 1;
-        b->rows /= 2;
-        if (b->rows < 32 && b->cheap < DYNC__INTERP_DEAR) { /* rather twice than along columns */
-            b->cheap = DYNC__INTERP_DEAR;
-            dync__ib_set_tile(b);
-        } else if (b->rows < 32) {
-            b->mode = DYNC__INTERP_CHUNK;
-            b->rows = 1;
-            b->inner = DYNC__MIN(b->n_inner, b->lanes);
-        }
-        b->whole = b->inner >= b->n_inner;
-        dync__ib_mark_kept(b);
-    }
 }
 
 /* ==== codegen/interp_seldom.c ====================================================================== */
@@ -26294,7 +26370,7 @@ enum { DYNC__SELDOM_WORTH = 24 }; /* steps that are worth a test */
 static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 {
     int32_t arg[3];
-    int n = dync__ib_operands(b, i, arg);
+    int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) escapes[arg[a]] = 1;
 }
 
@@ -26303,22 +26379,22 @@ static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
  * among them. escapes: by instruction, scratch. */
 static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
 {
-    const dync__inst *s = dync__ib_inst(b, select);
-    int first = select, worth = 0, list = dync__ib_list(b, select);
-    memset(escapes, 0, (size_t)b->k->inst.n);
-    for (int i = select + 1; i < b->k->inst.n; i++)
-        if (b->needed[i]) dync__seldom_escape(b, escapes, i);
+    const dync__inst *s = dync__lp_inst(&b->p, select);
+    int first = select, worth = 0, list = dync__lp_list(&b->p, select);
+    memset(escapes, 0, (size_t)b->p.k->inst.n);
+    for (int i = select + 1; i < b->p.k->inst.n; i++)
+        if (b->p.needed[i]) dync__seldom_escape(b, escapes, i);
     escapes[s->arg[0]] = escapes[s->arg[2]] = 1;
     for (int i = select - 1; i >= 0; i--) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim == DYNC__P_const_) continue;
-        if (b->level[i] < 2) {
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (!b->p.needed[i] || in->prim == DYNC__P_const_) continue;
+        if (b->p.level[i] < 2) {
             dync__seldom_escape(b, escapes, i);
             continue;
         }
         bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan &&
                      in->prim != DYNC__P_random;
-        if (escapes[i] || !plain || dync__ib_list(b, i) != list) break;
+        if (escapes[i] || !plain || dync__lp_list(&b->p, i) != list) break;
         first = i;
         worth++;
     }
@@ -26327,17 +26403,17 @@ static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
 
 DYNC__FN void dync__ib_find_seldom(dync__ib *b)
 {
-    int n = b->k->inst.n;
-    uint8_t *escapes = dync__arena_alloc(b->arena, (size_t)n);
+    int n = b->p.k->inst.n;
+    uint8_t *escapes = dync__arena_alloc(b->p.arena, (size_t)n);
     if (!escapes) {
         b->failed = true;
         return;
     }
     for (int i = 0; i < n; i++) b->seldom[i] = -1;
     for (int i = 0; i < n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 ||
-            b->clamp[i])
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (!b->p.needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->p.level[i] < 2 ||
+            b->p.clamp[i])
             continue;
         int first = dync__seldom_first(b, i, escapes);
         if (first < i) b->seldom[first] = i;
@@ -26367,7 +26443,7 @@ static int dync__ib_value(dync__ib *b, int home, int type, int level)
     v.bytes = (uint8_t)dync__type_bytes(type);
     v.level = (uint8_t)level;
     v.first = v.last = -1;
-    if (!dync__avec_push(b->arena, &b->value, v)) {
+    if (!dync__avec_push(b->p.arena, &b->value, v)) {
         b->failed = true;
         return 0;
     }
@@ -26376,7 +26452,7 @@ static int dync__ib_value(dync__ib *b, int home, int type, int level)
 
 static void dync__ib_emit(dync__ib *b, dync__interp_step s)
 {
-    if (!dync__avec_push(b->arena, &b->list[b->section], s)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->list[b->section], s)) b->failed = true;
 }
 
 static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, int a)
@@ -26393,11 +26469,11 @@ static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, i
     return s;
 }
 
-static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__interp_dim *dims, int n)
+static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__lp_dim *dims, int n)
 {
     dync__interp_nest nest = {b->dim.n, n};
     for (int d = 0; d < n; d++)
-        if (!dync__avec_push(b->arena, &b->dim, dims[d])) b->failed = true;
+        if (!dync__avec_push(b->p.arena, &b->dim, dims[d])) b->failed = true;
     return nest;
 }
 
@@ -26406,54 +26482,52 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
 {
     for (int i = 0; i < b->stream.n; i++)
         if (b->stream.at[i].access == access && b->stream.at[i].level == level) return i;
-    dync__interp_dim dims[2 * DYNC__LOOP_MAX_DIMS];
+    dync__lp_dim dims[2 * DYNC__LOOP_MAX_DIMS];
     dync__interp_stream s;
-    int n = b->k->n_dims, split = b->split, count;
+    int n = b->p.k->n_dims, split = b->p.split, count;
     memset(&s, 0, sizeof s);
     s.access = access;
     s.level = (uint8_t)level;
-    s.offset = b->k->access.at[access].offset;
+    s.offset = b->p.k->access.at[access].offset;
     if (level == 1) {
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (level == 2 && b->mode == DYNC__INTERP_CHUNK) {
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+    } else if (level == 2 && b->p.mode == DYNC__LP_CHUNK) {
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, split, n, dims));
         s.lanes_from = DYNC__FROM_INNER;
     } else if (level == 2 &&
-               b->mode ==
-                   DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+               b->p.mode == DYNC__LP_SQUARE) { /* two loops: the last of the rows, the inner ones */
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
-        int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
-        dims[0] = (dync__interp_dim){b->rows, b->k->access.at[access].stride[split - 1]};
-        dims[1] = (dync__interp_dim){b->n_inner, step};
+        int64_t step = dync__lp_merge(&b->p, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] = (dync__lp_dim){b->p.rows, b->p.k->access.at[access].stride[split - 1]};
+        dims[1] = (dync__lp_dim){b->p.n_inner, step};
         s.lanes = dync__ib_nest(b, dims, 2);
         s.lanes_from = DYNC__FROM_INNER;
-    } else if (level == 2 && b->mode == DYNC__INTERP_BLOCK) {
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, n, dims));
+    } else if (level == 2 && b->p.mode == DYNC__LP_BLOCK) {
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, n, dims));
         s.lanes_from = DYNC__FROM_ROW_INNER;
-    } else if (level == 2 && b->inner == 1) {
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+    } else if (level == 2 && b->p.inner == 1) {
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, split, n, dims));
         s.fixed_from = DYNC__FROM_INNER;
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (
-        level ==
-        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
-        count = dync__ib_merge(b, access, split, n, dims);
-        if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
-        int more = dync__ib_merge(b, access, 0, split, dims + count);
-        if (more == 0) dims[count + more++] = (dync__interp_dim){b->n_rows, 0};
-        if (count == 1 && more == 1 && dims[0].stride == dims[1].stride * b->n_rows) {
+    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops,
+                                0 strides too */
+        count = dync__lp_merge(&b->p, access, split, n, dims);
+        if (count == 0) dims[count++] = (dync__lp_dim){b->p.n_inner, 0};
+        int more = dync__lp_merge(&b->p, access, 0, split, dims + count);
+        if (more == 0) dims[count + more++] = (dync__lp_dim){b->p.n_rows, 0};
+        if (count == 1 && more == 1 && dims[0].stride == dims[1].stride * b->p.n_rows) {
             dims[0] = dims[1];
             more = 0;
         }
         s.lanes = dync__ib_nest(b, dims, count + more);
         s.lanes_from = DYNC__FROM_INNER_ROW;
     }
-    if (!dync__avec_push(b->arena, &b->stream, s)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->stream, s)) b->failed = true;
     return b->stream.n - 1;
 }
 
@@ -26475,7 +26549,7 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
     if (b->failed) return v;
     b->value.at[v].at = (size_t)b->constant.n;
     for (int k = 0; k < DYNC__TILE_LANES * bytes / 8; k++)
-        if (!dync__avec_push(b->arena, &b->constant, lanes[k])) b->failed = true;
+        if (!dync__avec_push(b->p.arena, &b->constant, lanes[k])) b->failed = true;
     return v;
 }
 
@@ -26483,9 +26557,9 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 static int dync__ib_widen(dync__ib *b, int i, int phase)
 {
     if (b->wide[i] >= 0 && b->wide_phase[i] == phase) return b->wide[i];
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     int from = b->val[i], dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 2);
-    bool scalar = b->level[i] == 0 || b->rows == 1;
+    bool scalar = b->p.level[i] == 0 || b->p.rows == 1;
     dync__ib_emit(
         b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
     b->wide[i] = dst;
@@ -26504,12 +26578,12 @@ static dync__ib_operand dync__ib_fetch(dync__ib *b, int i, int level, int phase)
 {
     dync__ib_operand o = {i, 0, false};
     o.value = dync__ib_value_at(b, i, phase);
-    if (level == 2 && b->level[i] < 2) {
-        bool tile_is_row = b->level[i] == 1 && b->mode == DYNC__INTERP_VERTICAL && b->inner == 1;
-        o.scalar = !tile_is_row && (b->level[i] == 0 || b->rows == 1);
+    if (level == 2 && b->p.level[i] < 2) {
+        bool tile_is_row = b->p.level[i] == 1 && b->p.mode == DYNC__LP_VERTICAL && b->p.inner == 1;
+        o.scalar = !tile_is_row && (b->p.level[i] == 0 || b->p.rows == 1);
         if (!tile_is_row && !o.scalar) o.value = dync__ib_widen(b, i, phase);
-    } else if (level == 1 && b->level[i] == 0) {
-        o.scalar = b->rows > 1; /* one lane: a scalar is a vector */
+    } else if (level == 1 && b->p.level[i] == 0) {
+        o.scalar = b->p.rows > 1; /* one lane: a scalar is a vector */
     }
     return o;
 }
@@ -26523,7 +26597,7 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
         o->value = dync__ib_widen(b, o->inst, phase);
         return;
     }
-    int type = dync__ib_inst(b, o->inst)->type,
+    int type = dync__lp_inst(&b->p, o->inst)->type,
         dst = dync__ib_value(b, DYNC__HOME_SCRATCH, type, 1);
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
     o->value = dst;
@@ -26532,17 +26606,17 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
 static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
                                      int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int type = dync__lp_inst(&b->p, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
         return dync__tile_find(b->isa,
-                               b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
-                               : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
-                                                  : in->prim,
+                               b->p.clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                               : b->p.clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                    : in->prim,
                                type);
     }
 }
@@ -26551,16 +26625,16 @@ static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand
  * memory. */
 static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    if (b->keep[i]) {
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    if (b->p.keep[i]) {
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step s = dync__ib_step(DYNC__STEP_KEEP, level, in->type, dst, -1);
-        s.imm = b->keep_off[i];
+        s.imm = b->p.keep_off[i];
         dync__ib_emit(b, s);
         return dst;
     }
-    if (b->direct[i] >= 0 && (level < 2 || dync__ib_phase(b, b->direct[i]) == phase)) {
-        const dync__inst *st = dync__ib_inst(b, b->direct[i]);
+    if (b->direct[i] >= 0 && (level < 2 || dync__lp_phase(&b->p, b->direct[i]) == phase)) {
+        const dync__inst *st = dync__lp_inst(&b->p, b->direct[i]);
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step s = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
         s.buf = st->buf;
@@ -26574,9 +26648,9 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
-    if (level == 0 || (level == 1 && b->rows == 1)) return true; /* one lane */
-    if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
-    if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
+    if (level == 0 || (level == 1 && b->p.rows == 1)) return true; /* one lane */
+    if (b->p.mode == DYNC__LP_SQUARE && level == 2) return false;
+    if (lanes.n == 0) return b->p.n_rows * b->p.n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
 
@@ -26584,24 +26658,24 @@ static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
  * there. */
 static bool dync__ib_outlives_store(const dync__ib *b, int i)
 {
-    int buf = dync__ib_inst(b, i)->buf, last = i;
+    int buf = dync__lp_inst(&b->p, i)->buf, last = i;
     int32_t arg[3];
-    if (!(b->k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
-    for (int u = i + 1; u < b->k->inst.n; u++)
-        for (int a = b->needed[u] ? dync__ib_operands(b, u, arg) - 1 : -1; a >= 0; a--)
-            if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
-    return dync__ib_stored_between(b, buf, i, last);
+    if (!(b->p.k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
+    for (int u = i + 1; u < b->p.k->inst.n; u++)
+        for (int a = b->p.needed[u] ? dync__lp_operands(&b->p, u, arg) - 1 : -1; a >= 0; a--)
+            if (arg[a] >= i && dync__lp_reads(&b->p, arg[a], buf)) last = u;
+    return dync__lp_stored_between(&b->p, buf, i, last);
 }
 
 static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
     dync__tile_fn widen = dync__tile_widen(b->isa, dtype);
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+    bool view = !widen && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
                 !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
                    : dync__ib_result(b, i, level, phase);
@@ -26619,25 +26693,25 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
  * its address. */
 static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     int index = dync__ib_value_at(b, in->arg[0], phase), dst = dync__ib_emit_load(b, i, phase);
     dync__interp_steps *list = &b->list[b->section];
     if (b->failed) return dst;
     list->at[list->n - 1].a = index;
-    list->at[list->n - 1].imm = b->k->buf.at[in->buf].size;
+    list->at[list->n - 1].imm = b->p.k->buf.at[in->buf].size;
     return dst;
 }
 
 /* loadx: a is the index, c the offsets of the access. */
 static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     bool load = in->prim == DYNC__P_loadx;
-    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] == 1 &&
-        !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
-        dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
+    int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    if (load && level == 2 && b->p.mode == DYNC__LP_CHUNK && b->p.level[in->arg[0]] == 1 &&
+        !(b->p.k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+        dync__lp_merge(&b->p, in->access, b->p.split, b->p.k->n_dims, dims) <= 1)
         return dync__ib_emit_line_load(b, i, phase);
     dync__ib_operand value = {0, -1, false},
                      index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
@@ -26645,7 +26719,6 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     if (!load) {
         value = dync__ib_fetch(b, in->arg[0], level, phase);
         dync__ib_make_vector(b, &value, level, phase);
-        b->serial = true;
     }
     int stream = dync__ib_stream(b, in->access, level);
     int offsets = dync__ib_value(b, DYNC__HOME_SCRATCH, DYNC_I64, level);
@@ -26659,7 +26732,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.c = offsets;
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
-    s.imm = b->k->buf.at[in->buf].size;
+    s.imm = b->p.k->buf.at[in->buf].size;
     s.fn = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
     return dst;
@@ -26667,8 +26740,8 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 
 static void dync__ib_emit_store(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int level = b->p.level[i], dtype = b->p.k->buf.at[in->buf].dtype;
     if (b->direct[in->arg[0]] == i) return; /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
     if (o.scalar && dtype == in->type &&
@@ -26711,13 +26784,13 @@ static void dync__ib_identity(dync__interp_reduce *r)
 
 static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
     dync__interp_reduce r;
     memset(&r, 0, sizeof r);
     r.kind = (uint8_t)in->imm.i;
-    r.type = dync__ib_inst(b, in->arg[0])->type;
+    r.type = dync__lp_inst(&b->p, in->arg[0])->type;
     r.bytes = (uint8_t)dync__type_bytes(r.type);
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
@@ -26726,7 +26799,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
     dync__ib_identity(&r);
-    if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->reduce, r)) b->failed = true;
     dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);
     s.reduce = b->reduce.n - 1;
     dync__ib_emit(b, s);
@@ -26736,7 +26809,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 /* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
 static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i),
+    const dync__inst *in = dync__lp_inst(&b->p, i),
                      zero = dync__inst_make(DYNC__P_const_,
                                             in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
@@ -26755,11 +26828,11 @@ static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 
 static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int level = b->level[i];
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int level = b->p.level[i];
     int32_t arg[3];
     dync__ib_operand o[3] = {{0, -1, false}, {0, -1, false}, {0, -1, false}};
-    int n = dync__ib_operands(b, i, arg);
+    int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
     dync__tile_fn fn;
@@ -26771,7 +26844,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     }
     if (!fn) {
         if (!b->failed)
-            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
+            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->p.k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
         b->failed = true;
     }
@@ -26788,7 +26861,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
         bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
         s.scalars |= (uint8_t)(1 << a);
         s.spread |= (uint8_t)(constant ? 0 : 1 << a);
-        s.bytes = (uint8_t)dync__type_bytes(dync__ib_inst(b, arg[a])->type);
+        s.bytes = (uint8_t)dync__type_bytes(dync__lp_inst(&b->p, arg[a])->type);
     }
     dync__ib_emit(b, s);
     return dst;
@@ -26796,9 +26869,9 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 
 static int dync__ib_emit_index(dync__ib *b, int i, int phase)
 {
-    int level = b->level[i], dst = dync__ib_result(b, i, level, phase);
+    int level = b->p.level[i], dst = dync__ib_result(b, i, level, phase);
     dync__interp_step s = dync__ib_step(DYNC__STEP_INDEX, level, DYNC_I64, dst, -1);
-    s.stream = dync__ib_stream(b, dync__ib_inst(b, i)->access, level);
+    s.stream = dync__ib_stream(b, dync__lp_inst(&b->p, i)->access, level);
     dync__ib_emit(b, s);
     return dst;
 }
@@ -26807,8 +26880,8 @@ static int dync__ib_emit_index(dync__ib *b, int i, int phase)
 static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
 {
     int v = 0;
-    switch (dync__ib_inst(b, i)->prim) {
-    case DYNC__P_const_: v = dync__ib_constant(b, dync__ib_inst(b, i)); break;
+    switch (dync__lp_inst(&b->p, i)->prim) {
+    case DYNC__P_const_: v = dync__ib_constant(b, dync__lp_inst(&b->p, i)); break;
     case DYNC__P_index: v = dync__ib_emit_index(b, i, phase); break;
     case DYNC__P_load: v = dync__ib_emit_load(b, i, phase); break;
     case DYNC__P_loadx:
@@ -26826,30 +26899,15 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
  * again. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase)
 {
-    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
-    if (!b->keep[i]) {
+    if (b->p.level[i] < 2 || b->p.whole || b->val_phase[i] == phase || !b->p.sectioned)
+        return b->val[i];
+    if (!b->p.keep[i]) {
         dync__ib_emit_inst(b, i, phase);
         return b->val[i];
     }
     b->val[i] = dync__ib_result(b, i, 2, phase);
     b->val_phase[i] = phase;
     return b->val[i];
-}
-
-/* Do elements that this store writes share places? Then the last one stays, whichever the threads
- * are. */
-static bool dync__ib_overlaps(const dync__ib *b, int store)
-{
-    const dync__inst *in = dync__ib_inst(b, store);
-    const dync__access *access = &b->k->access.at[in->access];
-    dync__layout lay = {0};
-    for (int d = 0; d < b->k->n_dims; d++) {
-        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
-        if (lay.ndim == DYNC_MAX_DIMS) return false;
-        lay.shape[lay.ndim] = b->k->extent[d];
-        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
-    }
-    return !dync__layout_is_apart(&lay);
 }
 
 /* ---- what is skipped ------------------------------------------------------------------------- */
@@ -26862,11 +26920,11 @@ typedef struct dync__ib_skip {
 
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
 {
-    int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
+    int n = b->p.k->inst.n, select = b->seldom[first], phase = dync__lp_phase(&b->p, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
-    dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
+    dync__ib_operand o = dync__ib_fetch(b, dync__lp_inst(&b->p, select)->arg[0], 2, phase);
     if (o.scalar) return; /* one value for all lanes: nothing is skipped */
-    skip->before = dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    skip->before = dync__arena_alloc(b->p.arena, (size_t)n * 4 * sizeof(int32_t));
     if (!skip->before) {
         b->failed = true;
         return;
@@ -26883,7 +26941,7 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
  * been: it is made again by who needs it. */
 static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
 {
-    int n = b->k->inst.n;
+    int n = b->p.k->inst.n;
     int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     if (b->list[b->section].n > skip->at)
         b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
@@ -26897,29 +26955,26 @@ static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
 DYNC__FN void dync__ib_emit_all(dync__ib *b)
 {
     dync__ib_skip skip = {0, 0, 0, NULL};
-    size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
+    size_t n = (size_t)b->p.k->inst.n * sizeof(int32_t);
     memset(b->direct, 0xff, n); /* -1 */
     memset(b->wide, 0xff, n);
     memset(b->val_phase, 0xff, n);
-    for (int l = 0; l < 2 * b->n_phases + 2; l++) b->list[l].n = 0;
+    for (int l = 0; l < 2 * b->p.n_phases + 2; l++) b->list[l].n = 0;
     b->value.n = b->stream.n = b->dim.n = b->reduce.n = b->constant.n = 0;
     b->scratch = 0;
     b->lane_bytes = 0;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 &&
-            dync__ib_overlaps(b, i))
-            b->serial = true;
-        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
+    for (int i = 0; i < b->p.k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (b->p.needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
             dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;
     }
-    for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
-        if (!b->needed[i]) continue;
-        b->section = dync__ib_list(b, i);
+    for (int i = 0; i < b->p.k->inst.n && !b->failed; i++) {
+        if (!b->p.needed[i]) continue;
+        b->section = dync__lp_list(&b->p, i);
         if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
         if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
-        dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
+        dync__ib_emit_inst(b, i, dync__lp_phase(&b->p, i));
     }
 }
 
@@ -26928,7 +26983,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
  * interp_plan.c and interp_emit.c; after: interp_run.c runs the result.
  *
  * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over
- * them. interp_plan.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
+ * them. plan_loops.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
  * scratch by liveness, so that few tiles are in use at once, and the result is packed into one
  * block. If the tiles in use do not fit L1 the whole is done again with narrower ones.
  * Invariants: a step's operands are made before it in its section or an earlier one; prologue
@@ -26950,7 +27005,9 @@ static size_t dync__ib_take(dync__ib *b, size_t bytes)
 
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
-    return v->bytes * (size_t)(v->level == 0 ? 1 : v->level == 1 ? b->rows : b->rows * b->inner);
+    return v->bytes * (size_t)(v->level == 0   ? 1
+                               : v->level == 1 ? b->p.rows
+                                               : b->p.rows * b->p.inner);
 }
 
 static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_phase)
@@ -26966,7 +27023,7 @@ static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_ph
 static void dync__ib_liveness(dync__ib *b)
 {
     int at = 0;
-    for (int l = 0; l < 2 * b->n_phases + 2; l++) {
+    for (int l = 0; l < 2 * b->p.n_phases + 2; l++) {
         bool is_phase = l >= 2 && l % 2 == 0;
         int end = at + b->list[l].n;
         for (int i = 0; is_phase && i < b->reduce.n; i++) /* written while the phase runs */
@@ -26995,7 +27052,7 @@ static void dync__ib_assign(dync__ib *b)
     DYNC__VEC(int32_t) order = {NULL, 0, 0};
     for (int i = 0; i < b->value.n; i++) {
         if (b->value.at[i].home != DYNC__HOME_SCRATCH || b->value.at[i].first < 0) continue;
-        if (!dync__avec_push(b->arena, &order, i)) goto no_memory;
+        if (!dync__avec_push(b->p.arena, &order, i)) goto no_memory;
         for (int j = order.n - 1;
              j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
             order.at[j] = order.at[j - 1];
@@ -27012,7 +27069,7 @@ static void dync__ib_assign(dync__ib *b)
         if (found < 0) {
             dync__ib_home home = {v->bytes, v->level, 0,
                                   dync__ib_take(b, dync__ib_value_bytes(b, v))};
-            if (!dync__avec_push(b->arena, &homes, home)) goto no_memory;
+            if (!dync__avec_push(b->p.arena, &homes, home)) goto no_memory;
             found = homes.n - 1;
             if (v->level == 2) b->lane_bytes += v->bytes;
         }
@@ -27028,8 +27085,8 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 {
     for (int i = 0; i < b->reduce.n; i++) {
         dync__interp_reduce *r = &b->reduce.at[i];
-        size_t rows = (size_t)b->rows, inner = (size_t)b->inner;
-        bool vertical = b->mode == DYNC__INTERP_VERTICAL;
+        size_t rows = (size_t)b->p.rows, inner = (size_t)b->p.inner;
+        bool vertical = b->p.mode == DYNC__LP_VERTICAL;
         if (r->kind >= DYNC__R_ARGMAX) {
             r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
             continue;
@@ -27047,25 +27104,16 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 
 static bool dync__ib_alloc(dync__ib *b)
 {
-    size_t n = (size_t)b->k->inst.n + 1;
-    b->needed = dync__arena_alloc(b->arena, 4 * n);
-    b->direct = dync__arena_alloc(b->arena, 6 * n * sizeof(int32_t));
-    b->keep_off = dync__arena_alloc(b->arena, n * sizeof(int64_t));
-    if (!b->needed || !b->direct || !b->keep_off) return false;
-    b->level = b->needed + n;
-    b->keep = b->level + n;
-    b->clamp = b->keep + n;
+    size_t n = (size_t)b->p.k->inst.n + 1;
+    b->direct = dync__arena_alloc(b->p.arena, 6 * n * sizeof(int32_t));
+    b->list = dync__arena_alloc(b->p.arena, (size_t)(2 * b->p.n_phases + 2) * sizeof *b->list);
+    if (!b->direct || !b->list) return false;
     b->val = b->direct + n;
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
     b->seldom = b->wide_phase + n;
-    dync__ib_mark_needed(b);
-    b->n_phases = 1;
-    for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
-        b->n_phases = DYNC__MAX(b->n_phases, (dync__ib_inst(b, i)->section + 1) / 2);
-    b->list = dync__arena_alloc(b->arena, (size_t)(2 * b->n_phases + 2) * sizeof *b->list);
-    return b->list != NULL;
+    return true;
 }
 
 /* One block holds the struct and all arrays: `at` runs over it twice, first to measure. */
@@ -27090,9 +27138,9 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
     c->section =
-        dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
-    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->k->buf.n * sizeof *sizes);
-    c->name = dync__ib_place(block, &at, b->k->name, strlen(b->k->name) + 1);
+        dync__ib_place(block, &at, section, (size_t)(2 * b->p.n_phases + 3) * sizeof *section);
+    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->p.k->buf.n * sizeof *sizes);
+    c->name = dync__ib_place(block, &at, b->p.k->name, strlen(b->p.k->name) + 1);
     at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
     c->consts = DYNC__IB_PLACE(b->constant);
 #undef DYNC__IB_PLACE
@@ -27102,35 +27150,35 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
 static dync__code *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
-    int lists = 2 * b->n_phases + 2, phase_steps = 0;
-    int32_t *section = dync__arena_alloc(b->arena, (size_t)(lists + 1) * sizeof *section);
-    int64_t *sizes = dync__arena_alloc(b->arena, ((size_t)b->k->buf.n + 1) * sizeof *sizes);
+    int lists = 2 * b->p.n_phases + 2, phase_steps = 0;
+    int32_t *section = dync__arena_alloc(b->p.arena, (size_t)(lists + 1) * sizeof *section);
+    int64_t *sizes = dync__arena_alloc(b->p.arena, ((size_t)b->p.k->buf.n + 1) * sizeof *sizes);
     if (!section || !sizes) return NULL;
     for (int l = 0; l < lists; l++) {
         section[l] = all.n;
         if (l >= 2 && l % 2 == 0) phase_steps += b->list[l].n;
         for (int i = 0; i < b->list[l].n; i++)
-            if (!dync__avec_push(b->arena, &all, b->list[l].at[i])) return NULL;
+            if (!dync__avec_push(b->p.arena, &all, b->list[l].at[i])) return NULL;
     }
     section[lists] = all.n;
-    for (int i = 0; i < b->k->buf.n; i++) sizes[i] = b->k->buf.at[i].size;
+    for (int i = 0; i < b->p.k->buf.n; i++) sizes[i] = b->p.k->buf.at[i].size;
     size_t bytes = dync__ib_layout(b, NULL, &all, section, sizes);
     char *block = dync__calloc(bytes);
     if (!block) return NULL;
     dync__ib_layout(b, block, &all, section, sizes);
     dync__code *c = (dync__code *)(void *)block;
     c->isa = b->isa;
-    c->mode = b->mode;
-    c->n_phases = b->n_phases;
-    c->n_bufs = b->k->buf.n;
-    c->n_rows = b->n_rows;
-    c->n_inner = b->n_inner;
-    c->tile_rows = b->rows;
-    c->tile_inner = DYNC__MAX(b->inner, 1);
-    c->row_group = b->mode == DYNC__INTERP_SQUARE ? b->k->extent[b->split - 1] : b->n_rows;
-    c->empty = b->n_rows == 0;
-    c->has_reduce = b->has_reduce;
-    c->serial = b->serial;
+    c->mode = b->p.mode;
+    c->n_phases = b->p.n_phases;
+    c->n_bufs = b->p.k->buf.n;
+    c->n_rows = b->p.n_rows;
+    c->n_inner = b->p.n_inner;
+    c->tile_rows = b->p.rows;
+    c->tile_inner = DYNC__MAX(b->p.inner, 1);
+    c->row_group = b->p.mode == DYNC__LP_SQUARE ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
+    c->empty = b->p.n_rows == 0;
+    c->has_reduce = b->p.has_reduce;
+    c->serial = b->p.serial;
     for (int l = 1; l < lists; l += 2)
         for (int i = 0; i < b->list[l].n; i++)
             c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER ||
@@ -27141,10 +27189,10 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->n_dims = b->dim.n;
     c->n_reduces = b->reduce.n;
     c->n_consts = b->constant.n;
-    c->raw_at = dync__ib_take(b, 2 * (size_t)(b->rows * c->tile_inner));
+    c->raw_at = dync__ib_take(b, 2 * (size_t)(b->p.rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
-    c->keep_bytes = (size_t)(b->keep_bytes * b->rows);
-    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) /
+    c->keep_bytes = (size_t)(b->p.keep_bytes * b->p.rows);
+    c->ns = (double)(b->p.n_rows * b->p.n_inner) * (phase_steps + 1) /
             (b->isa == 2   ? 24
              : b->isa == 1 ? 12
                            : 6);
@@ -27154,21 +27202,9 @@ static dync__code *dync__ib_finish(dync__ib *b)
 
 static dync__code *dync__ib_compile(dync__ib *b)
 {
-    int64_t total;
-    const dync__kernel *k = b->k;
-    if (k->failed) {
-        dync__fail_memory(0);
-        return NULL;
-    }
-    total = 1;
-    for (int d = 0; d < k->n_dims; d++)
-        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total)) {
-            dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
-            return NULL;
-        }
     if (!dync__ib_alloc(b)) return NULL;
-    for (b->lanes = DYNC__INTERP_LANES;; b->lanes /= 2) {
-        dync__ib_plan(b);
+    for (;; b->p.lanes /= 2) {
+        dync__lp_cut(&b->p);
         dync__ib_find_seldom(b);
         if (!b->failed) dync__ib_emit_all(b);
         if (b->failed) return NULL;
@@ -27176,8 +27212,8 @@ static dync__code *dync__ib_compile(dync__ib *b)
         dync__ib_assign(b);
         dync__ib_reduce_scratch(b);
         if (b->failed) return NULL;
-        if (b->lanes <= DYNC__TILE_GRAIN ||
-            b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES)
+        if (b->p.lanes <= DYNC__TILE_GRAIN ||
+            b->lane_bytes * b->p.rows * b->p.inner <= DYNC__INTERP_L1_BYTES)
             break;
     }
     return dync__ib_finish(b);
@@ -27188,9 +27224,9 @@ static dync__code *dync__ib_compile(dync__ib *b)
 static double dync__ib_memory_ns(const dync__ib *b)
 {
     double bytes = 0;
-    for (int i = 0; i < b->k->buf.n; i++) {
-        const dync__buf *buf = &b->k->buf.at[i];
-        int64_t n = b->n_rows * b->n_inner;
+    for (int i = 0; i < b->p.k->buf.n; i++) {
+        const dync__buf *buf = &b->p.k->buf.at[i];
+        int64_t n = b->p.n_rows * b->p.n_inner;
         bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
                           dync__dtype_info(buf->dtype)->bytes);
     }
@@ -27208,11 +27244,12 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
-    b.k = k->failed ? k : dync__kernel_expand(&arena, k, true);
-    b.arena = &arena;
     b.isa = isa;
-    dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
-    if (code && jit) code->jit = dync__jit_new(&b);
+    b.p.transposes = DYNC__JIT_X86 && isa != 0;
+    const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
+    dync__code *code = NULL;
+    if (expanded && dync__lp_begin(&b.p, expanded, &arena)) code = dync__ib_compile(&b);
+    if (code && jit) code->jit = dync__jit_new(&b.p, isa);
     if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
     dync__arena_free(&arena);
     return code;
@@ -28326,7 +28363,7 @@ typedef struct dync__irun {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index)
+static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__lp_dim *d, int n, int64_t index)
 {
     int64_t off = 0;
     for (int i = n - 1; i > 0; i--) {
@@ -28339,7 +28376,7 @@ static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, in
 DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
     if (nest.n == 0 || index == 0) return 0;
-    const dync__interp_dim *d = c->dims + nest.at;
+    const dync__lp_dim *d = c->dims + nest.at;
     return nest.n == 1 ? index * d->stride : dync__irun_nest_deep(d, nest.n, index);
 }
 
@@ -28432,7 +28469,7 @@ static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride
 
 /* An odometer over a nest of two loops or more: pieces along the last one. */
 typedef struct dync__irun_walk {
-    const dync__interp_dim *d;
+    const dync__lp_dim *d;
     int n;
     int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
 } dync__irun_walk;
@@ -28502,11 +28539,11 @@ DYNC__IRUN_SQUARE(uint64_t, 8)
 
 static bool dync__irun_is_square(const dync__irun *r, int level)
 {
-    return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
+    return level == 2 && r->c->mode == DYNC__LP_SQUARE;
 }
 
 static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
-                                 const dync__interp_dim *d, int bytes)
+                                 const dync__lp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -28517,7 +28554,7 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
 }
 
 static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
-                                  const dync__interp_dim *d, int bytes)
+                                  const dync__lp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -28530,7 +28567,7 @@ static void dync__irun_square_out(const dync__irun *r, void *to, const void *fro
 static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
-    const dync__interp_dim *d = r->c->dims + nest.at;
+    const dync__lp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
         dync__irun_square_in(r, to, from + start * d[1].stride * bytes, d, bytes);
         return;
@@ -28555,7 +28592,7 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, i
 static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
                                dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
-    const dync__interp_dim *d = r->c->dims + nest.at;
+    const dync__lp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
         dync__irun_square_out(r, to + start * d[1].stride * bytes, from, d, bytes);
         return;
@@ -28629,7 +28666,7 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
     int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st),
             start = r->from[st->lanes_from];
     if (dync__irun_is_square(r, s->level)) {
-        const dync__interp_dim *d = r->c->dims + st->lanes.at;
+        const dync__lp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
             dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
                             d[1].stride, r->inner);
@@ -28712,7 +28749,7 @@ static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
     int bytes = (int)dync__type_bytes(s->type);
-    if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    if (r->c->mode == DYNC__LP_VERTICAL) {
         for (int64_t j = 0; j < r->inner; j++)
             memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
         return;
@@ -28863,7 +28900,7 @@ static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, v
 
 static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
-    bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
+    bool vertical = r->c->mode == DYNC__LP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
     dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
                         vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
@@ -28872,9 +28909,9 @@ static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = red->kind >= DYNC__R_ARGMAX           ? r->rows
-                : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS
-                                                      : 1;
+    int64_t n = red->kind >= DYNC__R_ARGMAX       ? r->rows
+                : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                  : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
 
@@ -28885,12 +28922,12 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
         dync__irun_arg(r, red, tile);
         return;
     }
-    if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    if (r->c->mode == DYNC__LP_VERTICAL) {
         dync__irun_vertical(r, red, tile);
         return;
     }
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
-    if (r->c->mode == DYNC__INTERP_CHUNK) {
+    if (r->c->mode == DYNC__LP_CHUNK) {
         red->partials(partial, tile, NULL, &r->inner, r->n, 0);
         for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
         return;
@@ -28913,9 +28950,9 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
             int64_t at = ((int64_t *)(void *)acc)[i];
             ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
         }
-    } else if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    } else if (r->c->mode == DYNC__LP_VERTICAL) {
         dync__irun_vertical_end(r, red, out);
-    } else if (r->c->mode == DYNC__INTERP_CHUNK) {
+    } else if (r->c->mode == DYNC__LP_CHUNK) {
         dync__irun_pushed(red, acc, out);
     }
 }
@@ -28943,8 +28980,8 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN:
-        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner,
-                        r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
+        dync__tile_scan(s->type, r->c->mode == DYNC__LP_VERTICAL, r->rows, r->inner, r->ptr[s->a],
+                        r->ptr[s->dst], r->ptr[s->b]);
         break;
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] = r->keep +

@@ -86,6 +86,7 @@ DYNC__COLD
 #include "loop/expand.c"
 DYNC__PLAIN
 #include "codegen/codegen.h"
+#include "codegen/plan_loops.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
 #include "codegen/codemem.h"
@@ -96,6 +97,7 @@ DYNC__PLAIN
 #include "codegen/gemm_code.h"
 DYNC__COLD
 #include "codegen/codemem.c"
+#include "codegen/plan_loops.c"
 #include "codegen/x86_enc.c"
 #include "codegen/x86_reg.c"
 #include "codegen/x86_mem.c"

@@ -2,7 +2,7 @@
  * interp_plan.c and interp_emit.c; after: interp_run.c runs the result.
  *
  * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over
- * them. interp_plan.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
+ * them. plan_loops.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
  * scratch by liveness, so that few tiles are in use at once, and the result is packed into one
  * block. If the tiles in use do not fit L1 the whole is done again with narrower ones.
  * Invariants: a step's operands are made before it in its section or an earlier one; prologue
@@ -27,7 +27,9 @@ static size_t dync__ib_take(dync__ib *b, size_t bytes)
 
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
-    return v->bytes * (size_t)(v->level == 0 ? 1 : v->level == 1 ? b->rows : b->rows * b->inner);
+    return v->bytes * (size_t)(v->level == 0   ? 1
+                               : v->level == 1 ? b->p.rows
+                                               : b->p.rows * b->p.inner);
 }
 
 static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_phase)
@@ -43,7 +45,7 @@ static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_ph
 static void dync__ib_liveness(dync__ib *b)
 {
     int at = 0;
-    for (int l = 0; l < 2 * b->n_phases + 2; l++) {
+    for (int l = 0; l < 2 * b->p.n_phases + 2; l++) {
         bool is_phase = l >= 2 && l % 2 == 0;
         int end = at + b->list[l].n;
         for (int i = 0; is_phase && i < b->reduce.n; i++) /* written while the phase runs */
@@ -72,7 +74,7 @@ static void dync__ib_assign(dync__ib *b)
     DYNC__VEC(int32_t) order = {NULL, 0, 0};
     for (int i = 0; i < b->value.n; i++) {
         if (b->value.at[i].home != DYNC__HOME_SCRATCH || b->value.at[i].first < 0) continue;
-        if (!dync__avec_push(b->arena, &order, i)) goto no_memory;
+        if (!dync__avec_push(b->p.arena, &order, i)) goto no_memory;
         for (int j = order.n - 1;
              j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
             order.at[j] = order.at[j - 1];
@@ -89,7 +91,7 @@ static void dync__ib_assign(dync__ib *b)
         if (found < 0) {
             dync__ib_home home = {v->bytes, v->level, 0,
                                   dync__ib_take(b, dync__ib_value_bytes(b, v))};
-            if (!dync__avec_push(b->arena, &homes, home)) goto no_memory;
+            if (!dync__avec_push(b->p.arena, &homes, home)) goto no_memory;
             found = homes.n - 1;
             if (v->level == 2) b->lane_bytes += v->bytes;
         }
@@ -105,8 +107,8 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 {
     for (int i = 0; i < b->reduce.n; i++) {
         dync__interp_reduce *r = &b->reduce.at[i];
-        size_t rows = (size_t)b->rows, inner = (size_t)b->inner;
-        bool vertical = b->mode == DYNC__INTERP_VERTICAL;
+        size_t rows = (size_t)b->p.rows, inner = (size_t)b->p.inner;
+        bool vertical = b->p.mode == DYNC__LP_VERTICAL;
         if (r->kind >= DYNC__R_ARGMAX) {
             r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
             continue;
@@ -124,25 +126,16 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 
 static bool dync__ib_alloc(dync__ib *b)
 {
-    size_t n = (size_t)b->k->inst.n + 1;
-    b->needed = dync__arena_alloc(b->arena, 4 * n);
-    b->direct = dync__arena_alloc(b->arena, 6 * n * sizeof(int32_t));
-    b->keep_off = dync__arena_alloc(b->arena, n * sizeof(int64_t));
-    if (!b->needed || !b->direct || !b->keep_off) return false;
-    b->level = b->needed + n;
-    b->keep = b->level + n;
-    b->clamp = b->keep + n;
+    size_t n = (size_t)b->p.k->inst.n + 1;
+    b->direct = dync__arena_alloc(b->p.arena, 6 * n * sizeof(int32_t));
+    b->list = dync__arena_alloc(b->p.arena, (size_t)(2 * b->p.n_phases + 2) * sizeof *b->list);
+    if (!b->direct || !b->list) return false;
     b->val = b->direct + n;
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
     b->seldom = b->wide_phase + n;
-    dync__ib_mark_needed(b);
-    b->n_phases = 1;
-    for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
-        b->n_phases = DYNC__MAX(b->n_phases, (dync__ib_inst(b, i)->section + 1) / 2);
-    b->list = dync__arena_alloc(b->arena, (size_t)(2 * b->n_phases + 2) * sizeof *b->list);
-    return b->list != NULL;
+    return true;
 }
 
 /* One block holds the struct and all arrays: `at` runs over it twice, first to measure. */
@@ -167,9 +160,9 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
     c->section =
-        dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
-    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->k->buf.n * sizeof *sizes);
-    c->name = dync__ib_place(block, &at, b->k->name, strlen(b->k->name) + 1);
+        dync__ib_place(block, &at, section, (size_t)(2 * b->p.n_phases + 3) * sizeof *section);
+    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->p.k->buf.n * sizeof *sizes);
+    c->name = dync__ib_place(block, &at, b->p.k->name, strlen(b->p.k->name) + 1);
     at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
     c->consts = DYNC__IB_PLACE(b->constant);
 #undef DYNC__IB_PLACE
@@ -179,35 +172,35 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
 static dync__code *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
-    int lists = 2 * b->n_phases + 2, phase_steps = 0;
-    int32_t *section = dync__arena_alloc(b->arena, (size_t)(lists + 1) * sizeof *section);
-    int64_t *sizes = dync__arena_alloc(b->arena, ((size_t)b->k->buf.n + 1) * sizeof *sizes);
+    int lists = 2 * b->p.n_phases + 2, phase_steps = 0;
+    int32_t *section = dync__arena_alloc(b->p.arena, (size_t)(lists + 1) * sizeof *section);
+    int64_t *sizes = dync__arena_alloc(b->p.arena, ((size_t)b->p.k->buf.n + 1) * sizeof *sizes);
     if (!section || !sizes) return NULL;
     for (int l = 0; l < lists; l++) {
         section[l] = all.n;
         if (l >= 2 && l % 2 == 0) phase_steps += b->list[l].n;
         for (int i = 0; i < b->list[l].n; i++)
-            if (!dync__avec_push(b->arena, &all, b->list[l].at[i])) return NULL;
+            if (!dync__avec_push(b->p.arena, &all, b->list[l].at[i])) return NULL;
     }
     section[lists] = all.n;
-    for (int i = 0; i < b->k->buf.n; i++) sizes[i] = b->k->buf.at[i].size;
+    for (int i = 0; i < b->p.k->buf.n; i++) sizes[i] = b->p.k->buf.at[i].size;
     size_t bytes = dync__ib_layout(b, NULL, &all, section, sizes);
     char *block = dync__calloc(bytes);
     if (!block) return NULL;
     dync__ib_layout(b, block, &all, section, sizes);
     dync__code *c = (dync__code *)(void *)block;
     c->isa = b->isa;
-    c->mode = b->mode;
-    c->n_phases = b->n_phases;
-    c->n_bufs = b->k->buf.n;
-    c->n_rows = b->n_rows;
-    c->n_inner = b->n_inner;
-    c->tile_rows = b->rows;
-    c->tile_inner = DYNC__MAX(b->inner, 1);
-    c->row_group = b->mode == DYNC__INTERP_SQUARE ? b->k->extent[b->split - 1] : b->n_rows;
-    c->empty = b->n_rows == 0;
-    c->has_reduce = b->has_reduce;
-    c->serial = b->serial;
+    c->mode = b->p.mode;
+    c->n_phases = b->p.n_phases;
+    c->n_bufs = b->p.k->buf.n;
+    c->n_rows = b->p.n_rows;
+    c->n_inner = b->p.n_inner;
+    c->tile_rows = b->p.rows;
+    c->tile_inner = DYNC__MAX(b->p.inner, 1);
+    c->row_group = b->p.mode == DYNC__LP_SQUARE ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
+    c->empty = b->p.n_rows == 0;
+    c->has_reduce = b->p.has_reduce;
+    c->serial = b->p.serial;
     for (int l = 1; l < lists; l += 2)
         for (int i = 0; i < b->list[l].n; i++)
             c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER ||
@@ -218,10 +211,10 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->n_dims = b->dim.n;
     c->n_reduces = b->reduce.n;
     c->n_consts = b->constant.n;
-    c->raw_at = dync__ib_take(b, 2 * (size_t)(b->rows * c->tile_inner));
+    c->raw_at = dync__ib_take(b, 2 * (size_t)(b->p.rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
-    c->keep_bytes = (size_t)(b->keep_bytes * b->rows);
-    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) /
+    c->keep_bytes = (size_t)(b->p.keep_bytes * b->p.rows);
+    c->ns = (double)(b->p.n_rows * b->p.n_inner) * (phase_steps + 1) /
             (b->isa == 2   ? 24
              : b->isa == 1 ? 12
                            : 6);
@@ -231,21 +224,9 @@ static dync__code *dync__ib_finish(dync__ib *b)
 
 static dync__code *dync__ib_compile(dync__ib *b)
 {
-    int64_t total;
-    const dync__kernel *k = b->k;
-    if (k->failed) {
-        dync__fail_memory(0);
-        return NULL;
-    }
-    total = 1;
-    for (int d = 0; d < k->n_dims; d++)
-        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total)) {
-            dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
-            return NULL;
-        }
     if (!dync__ib_alloc(b)) return NULL;
-    for (b->lanes = DYNC__INTERP_LANES;; b->lanes /= 2) {
-        dync__ib_plan(b);
+    for (;; b->p.lanes /= 2) {
+        dync__lp_cut(&b->p);
         dync__ib_find_seldom(b);
         if (!b->failed) dync__ib_emit_all(b);
         if (b->failed) return NULL;
@@ -253,8 +234,8 @@ static dync__code *dync__ib_compile(dync__ib *b)
         dync__ib_assign(b);
         dync__ib_reduce_scratch(b);
         if (b->failed) return NULL;
-        if (b->lanes <= DYNC__TILE_GRAIN ||
-            b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES)
+        if (b->p.lanes <= DYNC__TILE_GRAIN ||
+            b->lane_bytes * b->p.rows * b->p.inner <= DYNC__INTERP_L1_BYTES)
             break;
     }
     return dync__ib_finish(b);
@@ -265,9 +246,9 @@ static dync__code *dync__ib_compile(dync__ib *b)
 static double dync__ib_memory_ns(const dync__ib *b)
 {
     double bytes = 0;
-    for (int i = 0; i < b->k->buf.n; i++) {
-        const dync__buf *buf = &b->k->buf.at[i];
-        int64_t n = b->n_rows * b->n_inner;
+    for (int i = 0; i < b->p.k->buf.n; i++) {
+        const dync__buf *buf = &b->p.k->buf.at[i];
+        int64_t n = b->p.n_rows * b->p.n_inner;
         bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
                           dync__dtype_info(buf->dtype)->bytes);
     }
@@ -285,11 +266,12 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
-    b.k = k->failed ? k : dync__kernel_expand(&arena, k, true);
-    b.arena = &arena;
     b.isa = isa;
-    dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
-    if (code && jit) code->jit = dync__jit_new(&b);
+    b.p.transposes = DYNC__JIT_X86 && isa != 0;
+    const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
+    dync__code *code = NULL;
+    if (expanded && dync__lp_begin(&b.p, expanded, &arena)) code = dync__ib_compile(&b);
+    if (code && jit) code->jit = dync__jit_new(&b.p, isa);
     if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
     dync__arena_free(&arena);
     return code;

@@ -2,7 +2,7 @@
  * interp.c compiles, interp_run.c runs. */
 #ifndef DYNC__INTERP_H
 #define DYNC__INTERP_H
-#include "codegen.h"
+#include "plan_loops.h"
 
 /* ---- tile kernels (interp_tile.c)
  * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the
@@ -41,28 +41,8 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x,
                               void *y, void *carry);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c)
- * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
- * up to R rows x J inner indices:
- *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
- *   block     R > 1, J = I             lanes: row after row
- *   vertical  J = 1, or R = N          lanes: inner index after inner index, the rows side by side
- *   square    R > 1, J < I             lanes: row after row; the rows are neighbours along the last
- *                                      row loop: for transpositions
- * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index
- * (a tile). */
-typedef enum {
-    DYNC__INTERP_CHUNK,
-    DYNC__INTERP_BLOCK,
-    DYNC__INTERP_VERTICAL,
-    DYNC__INTERP_SQUARE
-} dync__interp_mode;
-
-/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
- * linear. */
-typedef struct dync__interp_dim {
-    int64_t extent, stride;
-} dync__interp_dim;
+/* ---- compiled form (made by interp.c, run by interp_run.c): tiles and levels are those of
+ * plan_loops.h */
 typedef struct dync__interp_nest {
     int32_t at, n;
 } dync__interp_nest;
@@ -149,7 +129,7 @@ struct dync__code {
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
-    dync__interp_dim *dims;
+    dync__lp_dim *dims;
     dync__interp_reduce *reduces;
     uint64_t *consts;
     int64_t *buf_size;

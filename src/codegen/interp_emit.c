@@ -22,7 +22,7 @@ static int dync__ib_value(dync__ib *b, int home, int type, int level)
     v.bytes = (uint8_t)dync__type_bytes(type);
     v.level = (uint8_t)level;
     v.first = v.last = -1;
-    if (!dync__avec_push(b->arena, &b->value, v)) {
+    if (!dync__avec_push(b->p.arena, &b->value, v)) {
         b->failed = true;
         return 0;
     }
@@ -31,7 +31,7 @@ static int dync__ib_value(dync__ib *b, int home, int type, int level)
 
 static void dync__ib_emit(dync__ib *b, dync__interp_step s)
 {
-    if (!dync__avec_push(b->arena, &b->list[b->section], s)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->list[b->section], s)) b->failed = true;
 }
 
 static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, int a)
@@ -48,11 +48,11 @@ static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, i
     return s;
 }
 
-static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__interp_dim *dims, int n)
+static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__lp_dim *dims, int n)
 {
     dync__interp_nest nest = {b->dim.n, n};
     for (int d = 0; d < n; d++)
-        if (!dync__avec_push(b->arena, &b->dim, dims[d])) b->failed = true;
+        if (!dync__avec_push(b->p.arena, &b->dim, dims[d])) b->failed = true;
     return nest;
 }
 
@@ -61,54 +61,52 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
 {
     for (int i = 0; i < b->stream.n; i++)
         if (b->stream.at[i].access == access && b->stream.at[i].level == level) return i;
-    dync__interp_dim dims[2 * DYNC__LOOP_MAX_DIMS];
+    dync__lp_dim dims[2 * DYNC__LOOP_MAX_DIMS];
     dync__interp_stream s;
-    int n = b->k->n_dims, split = b->split, count;
+    int n = b->p.k->n_dims, split = b->p.split, count;
     memset(&s, 0, sizeof s);
     s.access = access;
     s.level = (uint8_t)level;
-    s.offset = b->k->access.at[access].offset;
+    s.offset = b->p.k->access.at[access].offset;
     if (level == 1) {
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (level == 2 && b->mode == DYNC__INTERP_CHUNK) {
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+    } else if (level == 2 && b->p.mode == DYNC__LP_CHUNK) {
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, split, n, dims));
         s.lanes_from = DYNC__FROM_INNER;
     } else if (level == 2 &&
-               b->mode ==
-                   DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+               b->p.mode == DYNC__LP_SQUARE) { /* two loops: the last of the rows, the inner ones */
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
-        int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
-        dims[0] = (dync__interp_dim){b->rows, b->k->access.at[access].stride[split - 1]};
-        dims[1] = (dync__interp_dim){b->n_inner, step};
+        int64_t step = dync__lp_merge(&b->p, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] = (dync__lp_dim){b->p.rows, b->p.k->access.at[access].stride[split - 1]};
+        dims[1] = (dync__lp_dim){b->p.n_inner, step};
         s.lanes = dync__ib_nest(b, dims, 2);
         s.lanes_from = DYNC__FROM_INNER;
-    } else if (level == 2 && b->mode == DYNC__INTERP_BLOCK) {
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, n, dims));
+    } else if (level == 2 && b->p.mode == DYNC__LP_BLOCK) {
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, n, dims));
         s.lanes_from = DYNC__FROM_ROW_INNER;
-    } else if (level == 2 && b->inner == 1) {
-        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+    } else if (level == 2 && b->p.inner == 1) {
+        s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, split, n, dims));
         s.fixed_from = DYNC__FROM_INNER;
-        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (
-        level ==
-        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
-        count = dync__ib_merge(b, access, split, n, dims);
-        if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
-        int more = dync__ib_merge(b, access, 0, split, dims + count);
-        if (more == 0) dims[count + more++] = (dync__interp_dim){b->n_rows, 0};
-        if (count == 1 && more == 1 && dims[0].stride == dims[1].stride * b->n_rows) {
+    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops,
+                                0 strides too */
+        count = dync__lp_merge(&b->p, access, split, n, dims);
+        if (count == 0) dims[count++] = (dync__lp_dim){b->p.n_inner, 0};
+        int more = dync__lp_merge(&b->p, access, 0, split, dims + count);
+        if (more == 0) dims[count + more++] = (dync__lp_dim){b->p.n_rows, 0};
+        if (count == 1 && more == 1 && dims[0].stride == dims[1].stride * b->p.n_rows) {
             dims[0] = dims[1];
             more = 0;
         }
         s.lanes = dync__ib_nest(b, dims, count + more);
         s.lanes_from = DYNC__FROM_INNER_ROW;
     }
-    if (!dync__avec_push(b->arena, &b->stream, s)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->stream, s)) b->failed = true;
     return b->stream.n - 1;
 }
 
@@ -130,7 +128,7 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
     if (b->failed) return v;
     b->value.at[v].at = (size_t)b->constant.n;
     for (int k = 0; k < DYNC__TILE_LANES * bytes / 8; k++)
-        if (!dync__avec_push(b->arena, &b->constant, lanes[k])) b->failed = true;
+        if (!dync__avec_push(b->p.arena, &b->constant, lanes[k])) b->failed = true;
     return v;
 }
 
@@ -138,9 +136,9 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 static int dync__ib_widen(dync__ib *b, int i, int phase)
 {
     if (b->wide[i] >= 0 && b->wide_phase[i] == phase) return b->wide[i];
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     int from = b->val[i], dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 2);
-    bool scalar = b->level[i] == 0 || b->rows == 1;
+    bool scalar = b->p.level[i] == 0 || b->p.rows == 1;
     dync__ib_emit(
         b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
     b->wide[i] = dst;
@@ -159,12 +157,12 @@ static dync__ib_operand dync__ib_fetch(dync__ib *b, int i, int level, int phase)
 {
     dync__ib_operand o = {i, 0, false};
     o.value = dync__ib_value_at(b, i, phase);
-    if (level == 2 && b->level[i] < 2) {
-        bool tile_is_row = b->level[i] == 1 && b->mode == DYNC__INTERP_VERTICAL && b->inner == 1;
-        o.scalar = !tile_is_row && (b->level[i] == 0 || b->rows == 1);
+    if (level == 2 && b->p.level[i] < 2) {
+        bool tile_is_row = b->p.level[i] == 1 && b->p.mode == DYNC__LP_VERTICAL && b->p.inner == 1;
+        o.scalar = !tile_is_row && (b->p.level[i] == 0 || b->p.rows == 1);
         if (!tile_is_row && !o.scalar) o.value = dync__ib_widen(b, i, phase);
-    } else if (level == 1 && b->level[i] == 0) {
-        o.scalar = b->rows > 1; /* one lane: a scalar is a vector */
+    } else if (level == 1 && b->p.level[i] == 0) {
+        o.scalar = b->p.rows > 1; /* one lane: a scalar is a vector */
     }
     return o;
 }
@@ -178,7 +176,7 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
         o->value = dync__ib_widen(b, o->inst, phase);
         return;
     }
-    int type = dync__ib_inst(b, o->inst)->type,
+    int type = dync__lp_inst(&b->p, o->inst)->type,
         dst = dync__ib_value(b, DYNC__HOME_SCRATCH, type, 1);
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
     o->value = dst;
@@ -187,17 +185,17 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
 static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
                                      int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int type = dync__lp_inst(&b->p, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
         return dync__tile_find(b->isa,
-                               b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
-                               : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
-                                                  : in->prim,
+                               b->p.clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                               : b->p.clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                    : in->prim,
                                type);
     }
 }
@@ -206,16 +204,16 @@ static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand
  * memory. */
 static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    if (b->keep[i]) {
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    if (b->p.keep[i]) {
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step s = dync__ib_step(DYNC__STEP_KEEP, level, in->type, dst, -1);
-        s.imm = b->keep_off[i];
+        s.imm = b->p.keep_off[i];
         dync__ib_emit(b, s);
         return dst;
     }
-    if (b->direct[i] >= 0 && (level < 2 || dync__ib_phase(b, b->direct[i]) == phase)) {
-        const dync__inst *st = dync__ib_inst(b, b->direct[i]);
+    if (b->direct[i] >= 0 && (level < 2 || dync__lp_phase(&b->p, b->direct[i]) == phase)) {
+        const dync__inst *st = dync__lp_inst(&b->p, b->direct[i]);
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step s = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
         s.buf = st->buf;
@@ -229,9 +227,9 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
-    if (level == 0 || (level == 1 && b->rows == 1)) return true; /* one lane */
-    if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
-    if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
+    if (level == 0 || (level == 1 && b->p.rows == 1)) return true; /* one lane */
+    if (b->p.mode == DYNC__LP_SQUARE && level == 2) return false;
+    if (lanes.n == 0) return b->p.n_rows * b->p.n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
 
@@ -239,24 +237,24 @@ static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
  * there. */
 static bool dync__ib_outlives_store(const dync__ib *b, int i)
 {
-    int buf = dync__ib_inst(b, i)->buf, last = i;
+    int buf = dync__lp_inst(&b->p, i)->buf, last = i;
     int32_t arg[3];
-    if (!(b->k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
-    for (int u = i + 1; u < b->k->inst.n; u++)
-        for (int a = b->needed[u] ? dync__ib_operands(b, u, arg) - 1 : -1; a >= 0; a--)
-            if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
-    return dync__ib_stored_between(b, buf, i, last);
+    if (!(b->p.k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
+    for (int u = i + 1; u < b->p.k->inst.n; u++)
+        for (int a = b->p.needed[u] ? dync__lp_operands(&b->p, u, arg) - 1 : -1; a >= 0; a--)
+            if (arg[a] >= i && dync__lp_reads(&b->p, arg[a], buf)) last = u;
+    return dync__lp_stored_between(&b->p, buf, i, last);
 }
 
 static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
     dync__tile_fn widen = dync__tile_widen(b->isa, dtype);
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+    bool view = !widen && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
                 !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
                    : dync__ib_result(b, i, level, phase);
@@ -274,25 +272,25 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
  * its address. */
 static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     int index = dync__ib_value_at(b, in->arg[0], phase), dst = dync__ib_emit_load(b, i, phase);
     dync__interp_steps *list = &b->list[b->section];
     if (b->failed) return dst;
     list->at[list->n - 1].a = index;
-    list->at[list->n - 1].imm = b->k->buf.at[in->buf].size;
+    list->at[list->n - 1].imm = b->p.k->buf.at[in->buf].size;
     return dst;
 }
 
 /* loadx: a is the index, c the offsets of the access. */
 static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     bool load = in->prim == DYNC__P_loadx;
-    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] == 1 &&
-        !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
-        dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
+    int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    if (load && level == 2 && b->p.mode == DYNC__LP_CHUNK && b->p.level[in->arg[0]] == 1 &&
+        !(b->p.k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+        dync__lp_merge(&b->p, in->access, b->p.split, b->p.k->n_dims, dims) <= 1)
         return dync__ib_emit_line_load(b, i, phase);
     dync__ib_operand value = {0, -1, false},
                      index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
@@ -300,7 +298,6 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     if (!load) {
         value = dync__ib_fetch(b, in->arg[0], level, phase);
         dync__ib_make_vector(b, &value, level, phase);
-        b->serial = true;
     }
     int stream = dync__ib_stream(b, in->access, level);
     int offsets = dync__ib_value(b, DYNC__HOME_SCRATCH, DYNC_I64, level);
@@ -314,7 +311,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.c = offsets;
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
-    s.imm = b->k->buf.at[in->buf].size;
+    s.imm = b->p.k->buf.at[in->buf].size;
     s.fn = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
     return dst;
@@ -322,8 +319,8 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 
 static void dync__ib_emit_store(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int level = b->p.level[i], dtype = b->p.k->buf.at[in->buf].dtype;
     if (b->direct[in->arg[0]] == i) return; /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
     if (o.scalar && dtype == in->type &&
@@ -366,13 +363,13 @@ static void dync__ib_identity(dync__interp_reduce *r)
 
 static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__inst *in = dync__lp_inst(&b->p, i);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
     dync__interp_reduce r;
     memset(&r, 0, sizeof r);
     r.kind = (uint8_t)in->imm.i;
-    r.type = dync__ib_inst(b, in->arg[0])->type;
+    r.type = dync__lp_inst(&b->p, in->arg[0])->type;
     r.bytes = (uint8_t)dync__type_bytes(r.type);
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
@@ -381,7 +378,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
     dync__ib_identity(&r);
-    if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
+    if (!dync__avec_push(b->p.arena, &b->reduce, r)) b->failed = true;
     dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);
     s.reduce = b->reduce.n - 1;
     dync__ib_emit(b, s);
@@ -391,7 +388,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 /* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
 static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i),
+    const dync__inst *in = dync__lp_inst(&b->p, i),
                      zero = dync__inst_make(DYNC__P_const_,
                                             in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
@@ -410,11 +407,11 @@ static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 
 static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i);
-    int level = b->level[i];
+    const dync__inst *in = dync__lp_inst(&b->p, i);
+    int level = b->p.level[i];
     int32_t arg[3];
     dync__ib_operand o[3] = {{0, -1, false}, {0, -1, false}, {0, -1, false}};
-    int n = dync__ib_operands(b, i, arg);
+    int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
     dync__tile_fn fn;
@@ -426,7 +423,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     }
     if (!fn) {
         if (!b->failed)
-            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
+            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->p.k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
         b->failed = true;
     }
@@ -443,7 +440,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
         bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
         s.scalars |= (uint8_t)(1 << a);
         s.spread |= (uint8_t)(constant ? 0 : 1 << a);
-        s.bytes = (uint8_t)dync__type_bytes(dync__ib_inst(b, arg[a])->type);
+        s.bytes = (uint8_t)dync__type_bytes(dync__lp_inst(&b->p, arg[a])->type);
     }
     dync__ib_emit(b, s);
     return dst;
@@ -451,9 +448,9 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 
 static int dync__ib_emit_index(dync__ib *b, int i, int phase)
 {
-    int level = b->level[i], dst = dync__ib_result(b, i, level, phase);
+    int level = b->p.level[i], dst = dync__ib_result(b, i, level, phase);
     dync__interp_step s = dync__ib_step(DYNC__STEP_INDEX, level, DYNC_I64, dst, -1);
-    s.stream = dync__ib_stream(b, dync__ib_inst(b, i)->access, level);
+    s.stream = dync__ib_stream(b, dync__lp_inst(&b->p, i)->access, level);
     dync__ib_emit(b, s);
     return dst;
 }
@@ -462,8 +459,8 @@ static int dync__ib_emit_index(dync__ib *b, int i, int phase)
 static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
 {
     int v = 0;
-    switch (dync__ib_inst(b, i)->prim) {
-    case DYNC__P_const_: v = dync__ib_constant(b, dync__ib_inst(b, i)); break;
+    switch (dync__lp_inst(&b->p, i)->prim) {
+    case DYNC__P_const_: v = dync__ib_constant(b, dync__lp_inst(&b->p, i)); break;
     case DYNC__P_index: v = dync__ib_emit_index(b, i, phase); break;
     case DYNC__P_load: v = dync__ib_emit_load(b, i, phase); break;
     case DYNC__P_loadx:
@@ -481,30 +478,15 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
  * again. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase)
 {
-    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
-    if (!b->keep[i]) {
+    if (b->p.level[i] < 2 || b->p.whole || b->val_phase[i] == phase || !b->p.sectioned)
+        return b->val[i];
+    if (!b->p.keep[i]) {
         dync__ib_emit_inst(b, i, phase);
         return b->val[i];
     }
     b->val[i] = dync__ib_result(b, i, 2, phase);
     b->val_phase[i] = phase;
     return b->val[i];
-}
-
-/* Do elements that this store writes share places? Then the last one stays, whichever the threads
- * are. */
-static bool dync__ib_overlaps(const dync__ib *b, int store)
-{
-    const dync__inst *in = dync__ib_inst(b, store);
-    const dync__access *access = &b->k->access.at[in->access];
-    dync__layout lay = {0};
-    for (int d = 0; d < b->k->n_dims; d++) {
-        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
-        if (lay.ndim == DYNC_MAX_DIMS) return false;
-        lay.shape[lay.ndim] = b->k->extent[d];
-        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
-    }
-    return !dync__layout_is_apart(&lay);
 }
 
 /* ---- what is skipped ------------------------------------------------------------------------- */
@@ -517,11 +499,11 @@ typedef struct dync__ib_skip {
 
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
 {
-    int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
+    int n = b->p.k->inst.n, select = b->seldom[first], phase = dync__lp_phase(&b->p, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
-    dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
+    dync__ib_operand o = dync__ib_fetch(b, dync__lp_inst(&b->p, select)->arg[0], 2, phase);
     if (o.scalar) return; /* one value for all lanes: nothing is skipped */
-    skip->before = dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    skip->before = dync__arena_alloc(b->p.arena, (size_t)n * 4 * sizeof(int32_t));
     if (!skip->before) {
         b->failed = true;
         return;
@@ -538,7 +520,7 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
  * been: it is made again by who needs it. */
 static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
 {
-    int n = b->k->inst.n;
+    int n = b->p.k->inst.n;
     int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     if (b->list[b->section].n > skip->at)
         b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
@@ -552,28 +534,25 @@ static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
 DYNC__FN void dync__ib_emit_all(dync__ib *b)
 {
     dync__ib_skip skip = {0, 0, 0, NULL};
-    size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
+    size_t n = (size_t)b->p.k->inst.n * sizeof(int32_t);
     memset(b->direct, 0xff, n); /* -1 */
     memset(b->wide, 0xff, n);
     memset(b->val_phase, 0xff, n);
-    for (int l = 0; l < 2 * b->n_phases + 2; l++) b->list[l].n = 0;
+    for (int l = 0; l < 2 * b->p.n_phases + 2; l++) b->list[l].n = 0;
     b->value.n = b->stream.n = b->dim.n = b->reduce.n = b->constant.n = 0;
     b->scratch = 0;
     b->lane_bytes = 0;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 &&
-            dync__ib_overlaps(b, i))
-            b->serial = true;
-        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
+    for (int i = 0; i < b->p.k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (b->p.needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
             dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;
     }
-    for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
-        if (!b->needed[i]) continue;
-        b->section = dync__ib_list(b, i);
+    for (int i = 0; i < b->p.k->inst.n && !b->failed; i++) {
+        if (!b->p.needed[i]) continue;
+        b->section = dync__lp_list(&b->p, i);
         if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
         if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
-        dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
+        dync__ib_emit_inst(b, i, dync__lp_phase(&b->p, i));
     }
 }

@@ -30,7 +30,7 @@ typedef struct dync__irun {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index)
+static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__lp_dim *d, int n, int64_t index)
 {
     int64_t off = 0;
     for (int i = n - 1; i > 0; i--) {
@@ -43,7 +43,7 @@ static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, in
 DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
     if (nest.n == 0 || index == 0) return 0;
-    const dync__interp_dim *d = c->dims + nest.at;
+    const dync__lp_dim *d = c->dims + nest.at;
     return nest.n == 1 ? index * d->stride : dync__irun_nest_deep(d, nest.n, index);
 }
 
@@ -136,7 +136,7 @@ static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride
 
 /* An odometer over a nest of two loops or more: pieces along the last one. */
 typedef struct dync__irun_walk {
-    const dync__interp_dim *d;
+    const dync__lp_dim *d;
     int n;
     int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
 } dync__irun_walk;
@@ -206,11 +206,11 @@ DYNC__IRUN_SQUARE(uint64_t, 8)
 
 static bool dync__irun_is_square(const dync__irun *r, int level)
 {
-    return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
+    return level == 2 && r->c->mode == DYNC__LP_SQUARE;
 }
 
 static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
-                                 const dync__interp_dim *d, int bytes)
+                                 const dync__lp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -221,7 +221,7 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
 }
 
 static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
-                                  const dync__interp_dim *d, int bytes)
+                                  const dync__lp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -234,7 +234,7 @@ static void dync__irun_square_out(const dync__irun *r, void *to, const void *fro
 static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
-    const dync__interp_dim *d = r->c->dims + nest.at;
+    const dync__lp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
         dync__irun_square_in(r, to, from + start * d[1].stride * bytes, d, bytes);
         return;
@@ -259,7 +259,7 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, i
 static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
                                dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
-    const dync__interp_dim *d = r->c->dims + nest.at;
+    const dync__lp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
         dync__irun_square_out(r, to + start * d[1].stride * bytes, from, d, bytes);
         return;
@@ -333,7 +333,7 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
     int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st),
             start = r->from[st->lanes_from];
     if (dync__irun_is_square(r, s->level)) {
-        const dync__interp_dim *d = r->c->dims + st->lanes.at;
+        const dync__lp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
             dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
                             d[1].stride, r->inner);
@@ -416,7 +416,7 @@ static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
     int bytes = (int)dync__type_bytes(s->type);
-    if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    if (r->c->mode == DYNC__LP_VERTICAL) {
         for (int64_t j = 0; j < r->inner; j++)
             memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
         return;
@@ -567,7 +567,7 @@ static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, v
 
 static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
-    bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
+    bool vertical = r->c->mode == DYNC__LP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
     dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
                         vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
@@ -576,9 +576,9 @@ static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = red->kind >= DYNC__R_ARGMAX           ? r->rows
-                : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS
-                                                      : 1;
+    int64_t n = red->kind >= DYNC__R_ARGMAX       ? r->rows
+                : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                  : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
 
@@ -589,12 +589,12 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
         dync__irun_arg(r, red, tile);
         return;
     }
-    if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    if (r->c->mode == DYNC__LP_VERTICAL) {
         dync__irun_vertical(r, red, tile);
         return;
     }
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
-    if (r->c->mode == DYNC__INTERP_CHUNK) {
+    if (r->c->mode == DYNC__LP_CHUNK) {
         red->partials(partial, tile, NULL, &r->inner, r->n, 0);
         for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
         return;
@@ -617,9 +617,9 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
             int64_t at = ((int64_t *)(void *)acc)[i];
             ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
         }
-    } else if (r->c->mode == DYNC__INTERP_VERTICAL) {
+    } else if (r->c->mode == DYNC__LP_VERTICAL) {
         dync__irun_vertical_end(r, red, out);
-    } else if (r->c->mode == DYNC__INTERP_CHUNK) {
+    } else if (r->c->mode == DYNC__LP_CHUNK) {
         dync__irun_pushed(red, acc, out);
     }
 }
@@ -647,8 +647,8 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN:
-        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner,
-                        r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
+        dync__tile_scan(s->type, r->c->mode == DYNC__LP_VERTICAL, r->rows, r->inner, r->ptr[s->a],
+                        r->ptr[s->dst], r->ptr[s->b]);
         break;
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] = r->keep +

@@ -11,7 +11,7 @@ enum { DYNC__SELDOM_WORTH = 24 }; /* steps that are worth a test */
 static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 {
     int32_t arg[3];
-    int n = dync__ib_operands(b, i, arg);
+    int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) escapes[arg[a]] = 1;
 }
 
@@ -20,22 +20,22 @@ static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
  * among them. escapes: by instruction, scratch. */
 static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
 {
-    const dync__inst *s = dync__ib_inst(b, select);
-    int first = select, worth = 0, list = dync__ib_list(b, select);
-    memset(escapes, 0, (size_t)b->k->inst.n);
-    for (int i = select + 1; i < b->k->inst.n; i++)
-        if (b->needed[i]) dync__seldom_escape(b, escapes, i);
+    const dync__inst *s = dync__lp_inst(&b->p, select);
+    int first = select, worth = 0, list = dync__lp_list(&b->p, select);
+    memset(escapes, 0, (size_t)b->p.k->inst.n);
+    for (int i = select + 1; i < b->p.k->inst.n; i++)
+        if (b->p.needed[i]) dync__seldom_escape(b, escapes, i);
     escapes[s->arg[0]] = escapes[s->arg[2]] = 1;
     for (int i = select - 1; i >= 0; i--) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim == DYNC__P_const_) continue;
-        if (b->level[i] < 2) {
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (!b->p.needed[i] || in->prim == DYNC__P_const_) continue;
+        if (b->p.level[i] < 2) {
             dync__seldom_escape(b, escapes, i);
             continue;
         }
         bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan &&
                      in->prim != DYNC__P_random;
-        if (escapes[i] || !plain || dync__ib_list(b, i) != list) break;
+        if (escapes[i] || !plain || dync__lp_list(&b->p, i) != list) break;
         first = i;
         worth++;
     }
@@ -44,17 +44,17 @@ static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
 
 DYNC__FN void dync__ib_find_seldom(dync__ib *b)
 {
-    int n = b->k->inst.n;
-    uint8_t *escapes = dync__arena_alloc(b->arena, (size_t)n);
+    int n = b->p.k->inst.n;
+    uint8_t *escapes = dync__arena_alloc(b->p.arena, (size_t)n);
     if (!escapes) {
         b->failed = true;
         return;
     }
     for (int i = 0; i < n; i++) b->seldom[i] = -1;
     for (int i = 0; i < n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 ||
-            b->clamp[i])
+        const dync__inst *in = dync__lp_inst(&b->p, i);
+        if (!b->p.needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->p.level[i] < 2 ||
+            b->p.clamp[i])
             continue;
         int first = dync__seldom_first(b, i, escapes);
         if (first < i) b->seldom[first] = i;

@@ -1,4 +1,4 @@
-/* codegen/jit.c: which kernels become machine code. Before: interp_plan.c has cut the loops;
+/* codegen/jit.c: which kernels become machine code. Before: plan_loops.c has cut the loops;
  * x86_gen.c emits; after: jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many
@@ -6,6 +6,7 @@
  * fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names the reason. perf:
  * DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #include "../dync.in.h"
+#include "interp.h"
 #include "jit.h"
 #include "gemm_code.h"
 #if DYNC__JIT_X86
@@ -35,10 +36,10 @@ typedef struct dync__jit_loops {
     bool too_many;
 } dync__jit_loops;
 
-static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent)
+static bool dync__jit_merges(const dync__loop_plan *b, int outer, int inner, int64_t extent)
 {
     for (int i = 0; i < b->k->inst.n; i++) {
-        int access = b->needed[i] ? dync__ib_inst(b, i)->access : -1;
+        int access = b->needed[i] ? dync__lp_inst(b, i)->access : -1;
         if (access < 0) continue;
         const int64_t *stride = b->k->access.at[access].stride;
         if (stride[outer] != stride[inner] * extent) return false;
@@ -46,7 +47,7 @@ static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t ex
     return true;
 }
 
-static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
+static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, int to)
 {
     dync__jit_loops l;
     memset(&l, 0, sizeof l);
@@ -70,7 +71,7 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
 /* Ways to compile a kernel: as it is, storing past the caches, by squares. */
 enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
 typedef struct dync__jb { /* one kernel being compiled */
-    dync__ib *b;
+    dync__loop_plan *b;
     dync__xg *g;
     dync__jit_loops rows, inner; /* those with a counter; the lane loop apart */
     int lane_loop;               /* -1: one lane */
@@ -91,8 +92,8 @@ static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
  * transposed? */
 static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
 {
-    const dync__ib *b = j->b;
-    const dync__inst *in = dync__ib_inst(b, i);
+    const dync__loop_plan *b = j->b;
+    const dync__inst *in = dync__lp_inst(b, i);
     if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
@@ -107,11 +108,11 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
 
 /* May the indices come in another order? What is written is read in its own place alone, and
  * written once. */
-static bool dync__jb_any_order(const dync__ib *b)
+static bool dync__jb_any_order(const dync__loop_plan *b)
 {
     for (int i = 0; i < b->k->inst.n; i++)
         for (int l = 0; l < b->k->inst.n; l++) {
-            const dync__inst *in = dync__ib_inst(b, i), *other = dync__ib_inst(b, l);
+            const dync__inst *in = dync__lp_inst(b, i), *other = dync__lp_inst(b, l);
             if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
                 other->buf != in->buf)
                 continue;
@@ -148,33 +149,33 @@ static void dync__jb_find_blocks(dync__jb *j)
 
 /* ---- lists and streams ----------------------------------------------------------------------- */
 
-static bool dync__jb_is_code(const dync__ib *b, int i)
+static bool dync__jb_is_code(const dync__loop_plan *b, int i)
 {
-    int prim = dync__ib_inst(b, i)->prim;
+    int prim = dync__lp_inst(b, i)->prim;
     return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
 }
 
 /* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
 static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int list = 2 + 2 * p;
     int32_t arg[3];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        bool own = b->needed[i] && dync__ib_list(b, i) == list;
+        const dync__inst *in = dync__lp_inst(b, i);
+        bool own = b->needed[i] && dync__lp_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
         for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(j->g, arg[a]);
-            if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+            if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
     }
 }
 
 static bool dync__jb_lists(dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     dync__xg *g = j->g;
     int n = b->k->inst.n;
     uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
@@ -185,7 +186,7 @@ static bool dync__jb_lists(dync__jb *j)
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
             if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES &&
-                (phase ? wanted[i] : dync__ib_list(b, i) == l) &&
+                (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
     }
@@ -194,12 +195,12 @@ static bool dync__jb_lists(dync__jb *j)
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];
-            if (b->keep[i] && dync__ib_list(b, i) != l) continue;
+            if (b->keep[i] && dync__lp_list(b, i) != l) continue;
             for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
                 int v = dync__xg_root(g, arg[a]);
-                bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
-                if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
-                    (dync__ib_list(b, v) != l || dync__ib_inst(b, v)->prim == DYNC__P_reduce))
+                bool row_value = b->level[v] < 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce;
+                if (row_value && dync__lp_inst(b, v)->prim != DYNC__P_const_ &&
+                    (dync__lp_list(b, v) != l || dync__lp_inst(b, v)->prim == DYNC__P_reduce))
                     g->slot[v] = 0;
             }
         }
@@ -245,9 +246,9 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
 
 static void dync__jb_streams(dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         j->g->stream_of[i] = j->g->keep_stream[i] = -1;
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index)
@@ -263,9 +264,9 @@ static void dync__jb_streams(dync__jb *j)
             dync__xred r;
             memset(&r, 0, sizeof r);
             r.inst = i;
-            r.phase = dync__ib_phase(b, i);
+            r.phase = dync__lp_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
-            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__ib_inst(b, in->arg[0])->type;
+            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__lp_inst(b, in->arg[0])->type;
             r.ordered = dync__xg_type_float(r.type) &&
                         (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
@@ -277,7 +278,7 @@ static void dync__jb_streams(dync__jb *j)
  * others: past marks them. */
 static bool dync__jb_is_large(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int64_t bytes = 0;
     bool writes = false;
     for (int s = 0; s < j->g->stream.n; s++) {
@@ -298,12 +299,12 @@ static bool dync__jb_is_large(const dync__jb *j)
 
 static const char *dync__jb_refuses(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n +
                 j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
     if (words > DYNC__JIT_WORDS) return "too many accesses";
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
         const char *why = dync__xg_refuses(j->g, i);
         if (why) return why;
@@ -318,37 +319,38 @@ static const char *dync__jb_refuses(const dync__jb *j)
 /* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
 static bool dync__jb_is_narrow(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+                  b->n_inner >= 256 && j->lanes * 2 <= (j->g->isa == 2 ? 16 : 8) &&
+                  b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++)
-        narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce ||
-                  dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
+        narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
+                  dync__lp_inst(b, i)->imm.i < DYNC__R_ARGMAX;
     return narrow;
 }
 
 /* Loops and modes; false with the reason where the interpreter does better. */
 static const char *dync__jb_plan(dync__jb *j)
 {
-    dync__ib *b = j->b;
+    dync__loop_plan *b = j->b;
     if (b->serial) return "an order between lanes";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
     if (j->rows.too_many || j->inner.too_many) return "too many loops";
-    j->g->vertical = b->mode == DYNC__INTERP_VERTICAL;
+    j->g->vertical = b->mode == DYNC__LP_VERTICAL;
     dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
     j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
     dync__jb_find_blocks(j);
-    if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
+    if (b->mode == DYNC__LP_SQUARE && !j->blocks) return "a transposition";
     if (dync__jb_is_narrow(j)) return "few columns";
     if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
     b->whole = false; /* registers hold no tile */
-    dync__ib_mark_kept(b);
+    dync__lp_mark_kept(b);
     if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
-        b->cheap = DYNC__INTERP_DEAR;
-        dync__ib_mark_kept(b);
+        b->cheap = DYNC__LP_DEAR;
+        dync__lp_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes,
      * so all of it runs alike */
@@ -362,7 +364,7 @@ static const char *dync__jb_plan(dync__jb *j)
  * fetched ahead, by sixteen rows it is. */
 static bool dync__jb_is_tall(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
                 j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
                 b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
@@ -393,7 +395,7 @@ static bool dync__jb_is_square(const dync__jb *j)
 
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     const dync__xg *g = j->g;
     int16_t head[12] = {(int16_t)g->isa,
                         (int16_t)g->V,
@@ -409,7 +411,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
                         g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
+        const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
         struct {
             int32_t i, arg[3], stream;
@@ -423,7 +425,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
         row.prim = in->prim;
         row.type = in->type;
         row.level = b->level[i];
-        row.list = (uint8_t)dync__ib_list(b, i);
+        row.list = (uint8_t)dync__lp_list(b, i);
         row.keep = b->keep[i];
         row.clamp = b->clamp[i];
         if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap ||
@@ -545,7 +547,7 @@ fail:
 
 static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
-    int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
+    int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
                                : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
     return (one * n + 63) & ~(int64_t)63;
@@ -609,7 +611,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
-        loads += dync__ib_inst(j->b, i)->prim == DYNC__P_load;
+        loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
     }
     if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE &&
         s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
@@ -649,7 +651,7 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
 {
     static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max,
                                     DYNC__P_min,   DYNC__P_cast,  DYNC__P_load};
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
@@ -658,21 +660,21 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     int code = -1;
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
-        if (b->needed[s] && dync__ib_inst(b, s)->prim == DYNC__P_store &&
-            dync__xg_root(j->g, dync__ib_inst(b, s)->arg[0]) == i)
+        if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
+            dync__xg_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
             of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
     }
     for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
-        if (dync__ib_inst(b, i)->prim != prims[p]) continue;
-        at[p] = dync__ib_inst(b, i);
+        if (dync__lp_inst(b, i)->prim != prims[p]) continue;
+        at[p] = dync__lp_inst(b, i);
         if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
         i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
     if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
-    const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]),
-                     *high = dync__ib_inst(b, at[4]->arg[1]),
-                     *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
+    const dync__inst *low = dync__lp_inst(b, at[3]->arg[0]),
+                     *high = dync__lp_inst(b, at[4]->arg[1]),
+                     *by = at[2] ? dync__lp_inst(b, at[2]->arg[1]) : NULL;
     const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf],
                     *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ ||
@@ -770,7 +772,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && dync__ib_inst(j->b, i)->prim == DYNC__P_loadx)
+        if (j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx)
             dync__jb_find_take(j, jit, i);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
@@ -813,10 +815,10 @@ static bool dync__jb_alloc(dync__jb *j)
 /* What g->leads says. */
 static void dync__jb_find_leads(const dync__jb *j)
 {
-    const dync__ib *b = j->b;
+    const dync__loop_plan *b = j->b;
     int32_t arg[3];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
-        int prim = dync__ib_inst(b, i)->prim, type = dync__ib_inst(b, i)->type;
+        int prim = dync__lp_inst(b, i)->prim, type = dync__lp_inst(b, i)->type;
         bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||
                       prim == DYNC__P_mul || prim == DYNC__P_cast) &&
                      (type == DYNC_I64 || type == DYNC_I32) && !b->keep[i] &&
@@ -824,7 +826,7 @@ static void dync__jb_find_leads(const dync__jb *j)
         for (int q = i + 1; leads && q < b->k->inst.n; q++)
             for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
                 leads &= dync__xg_root(j->g, arg[n - 1]) != i ||
-                         dync__ib_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
+                         dync__lp_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
         j->g->leads[i] = leads;
     }
 }
@@ -836,8 +838,8 @@ static void dync__jb_width(dync__jb *j)
     dync__jb_find_leads(j);
     for (int i = 0; i < j->b->k->inst.n; i++)
         g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES &&
-                   dync__xg_type_wide(dync__ib_inst(j->b, i)->type) &&
-                   dync__ib_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
+                   dync__xg_type_wide(dync__lp_inst(j->b, i)->type) &&
+                   dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
     g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
@@ -853,7 +855,6 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
-    g->isa = j->b->isa;
     dync__jb_streams(j);
     dync__jb_width(j);
     if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
@@ -885,7 +886,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     return jit;
 }
 
-static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
+static dync__jit *dync__jit_decline(const dync__loop_plan *b, const char *why)
 {
     dync__lock(&dync__jits.lock);
     dync__jits.stats.declined++;
@@ -896,13 +897,14 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
 }
 
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *large)
+static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char **why, bool *large)
 {
     dync__str key = {0}, listing = {0};
     dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
+    g->isa = isa;
     dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
@@ -911,18 +913,18 @@ static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *la
     return jit;
 }
 
-DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
 {
     dync__error_guard guard;
     const char *why = NULL;
     bool large = false;
-    if (b->isa == 0) return NULL;
+    if (isa == 0) return NULL;
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
-    dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && b->isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    dync__jit *jit = dync__jit_try(b, isa, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies && isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&
-        (other = dync__jit_try(b, way, &why, &large))) {
+        (other = dync__jit_try(b, isa, way, &why, &large))) {
         *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
         if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
@@ -970,9 +972,9 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
 }
 
 #else
-DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
 {
-    (void)b;
+    (void)b, (void)isa;
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }

@@ -26,9 +26,9 @@ static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12,
 
 static void dync__xg_emit_inst(dync__xg *g, int i)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
-    bool back = b->keep[i] && dync__ib_list(b, i) != g->cur;
+    bool back = b->keep[i] && dync__lp_list(b, i) != g->cur;
     if (back) {
         dync__xg_keep(g, i, true);
         dync__xg_end(g);
@@ -204,7 +204,7 @@ static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
 static void dync__xg_hoist(dync__xg *g)
 {
     const dync__xlist *l = &g->list[g->cur];
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
     int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) -
@@ -214,7 +214,7 @@ static void dync__xg_hoist(dync__xg *g)
         return;
     }
     for (int p = 0; p < l->n && left > 0; p++) {
-        if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
+        if (b->keep[l->at[p]] && dync__lp_list(b, l->at[p]) != g->cur) continue;
         for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;

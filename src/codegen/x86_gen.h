@@ -13,7 +13,7 @@
  * (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
 #ifndef DYNC__X86_GEN_H
 #define DYNC__X86_GEN_H
-#include "interp_build.h"
+#include "plan_loops.h"
 #include "x86_enc.h"
 #if DYNC__JIT_X86
 
@@ -84,7 +84,7 @@ typedef struct dync__xcone {
 } dync__xcone;
 
 typedef struct dync__xg {
-    const dync__ib *b;
+    const dync__loop_plan *b;
     dync__xasm a;
     int isa, V, n_regs;
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
@@ -170,7 +170,7 @@ DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
 /* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
 DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
 {
-    int n = dync__ib_operands(g->b, i, out);
+    int n = dync__lp_operands(g->b, i, out);
     if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__XG_CONES) out[1] = g->cone[g->cone_of[i]].input;
     return n;
 }

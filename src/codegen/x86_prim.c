@@ -784,7 +784,7 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
     bool wide = dync__xg_type_wide(type);
     if (g->b->clamp[i]) { /* a < b ? b : a, or b < a ? b : a */
         int32_t arg[3];
-        dync__ib_operands(g->b, i, arg);
+        dync__lp_operands(g->b, i, arg);
         dync__xg_two(g, i, arg[1], arg[0],
                      g->b->clamp[i] == 1 ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS)
                      : wide              ? DYNC__X_MINPD

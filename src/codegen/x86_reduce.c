@@ -570,7 +570,7 @@ DYNC__FN void dync__xg_scan_begin(dync__xg *g)
         int i = g->list[g->cur].at[p],
             n = g->vertical ? g->U << (dync__xg_inst(g, i)->type == DYNC_F32) : 1;
         if (dync__xg_inst(g, i)->prim != DYNC__P_scan ||
-            (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur))
+            (g->b->keep[i] && dync__lp_list(g->b, i) != g->cur))
             continue;
         bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
         g->scan[i] = (dync__xscan){-1, dync__xg_frame(g, 64 * DYNC__MAX(n, 4))};

@@ -22,8 +22,8 @@ DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
 /* Operands in this list: a value read back from its row buffer has none. */
 static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
 {
-    const dync__ib *b = g->b;
-    if (b->keep[i] && dync__ib_list(b, i) != list) return 0;
+    const dync__loop_plan *b = g->b;
+    if (b->keep[i] && dync__lp_list(b, i) != list) return 0;
     int n = dync__xg_args(g, i, out);
     for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
     return n;

@@ -20,21 +20,21 @@
 
 static bool dync__xs_may(const dync__xg *g, int i, int list)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
     /* takes rbp */
     bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) &&
                    !dync__xg_type_float(in->type);
     return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] &&
-           dync__ib_list(b, i) == list && g->cone_of[i] < 0;
+           dync__lp_list(b, i) == list && g->cone_of[i] < 0;
 }
 
 /* The cone of select `first` and those after it on the same condition; false: there is none worth
  * it. mark: 1 wanted by it, 2 by others too. */
 static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
 {
-    const dync__ib *b = g->b;
-    int n = b->k->inst.n, list = dync__ib_list(b, first), last = first, code = 0;
+    const dync__loop_plan *b = g->b;
+    int n = b->k->inst.n, list = dync__lp_list(b, first), last = first, code = 0;
     int bytes = dync__xg_type_wide(dync__xg_inst(g, first)->type) ? 8 : 4;
     int32_t arg[3];
     memset(c, 0, sizeof *c);
@@ -43,7 +43,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
     for (int i = first; i < n && c->n_outs < DYNC__COUNT_OF(c->out); i++) {
         const dync__inst *in = dync__xg_inst(g, i);
         if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || b->clamp[i] ||
-            dync__ib_list(b, i) != list || in->type == DYNC_BOOL ||
+            dync__lp_list(b, i) != list || in->type == DYNC_BOOL ||
             in->arg[0] != dync__xg_inst(g, first)->arg[0] ||
             (dync__xg_type_wide(in->type) ? 8 : 4) != bytes || in->arg[1] > first ||
             in->arg[2] > first)
@@ -55,7 +55,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
         if (!b->needed[i]) continue;
         for (int o = 0; o < c->n_outs; o++) member |= c->out[o] == i;
         bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--)
             mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
         if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
         if (inside) code++;
@@ -67,7 +67,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
     code = 0;
     for (int p = 0; p < c->list.n; p++) {
         int i = c->list.at[p];
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(g, arg[a]), type = dync__xg_inst(g, v)->type;
             if (dync__xg_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1))
                 continue;
@@ -90,7 +90,7 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
 
 DYNC__FN void dync__xg_find_cones(dync__xg *g)
 {
-    const dync__ib *b = g->b;
+    const dync__loop_plan *b = g->b;
     int n = b->k->inst.n;
     dync__xcone c;
     uint8_t *mark = NULL;

@@ -1,0 +1,374 @@
+/* codegen/plan_loops.c: how a kernel is cut into tiles. Before: loop/; after: jit.c and interp.c
+ * make code accordingly.
+ *
+ * Four ways (dync__lp_mode): pointwise kernels and long rows go in chunks of the inner loops;
+ * short rows several at a time (block); reductions along strided loops with contiguous rows
+ * beside each other (vertical); transpositions in squares of cache lines (square). Each value
+ * gets a level: once per kernel, per row, per index. Values of an earlier phase stay in their
+ * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
+ * buffer.
+ * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
+#include "../dync.in.h"
+#include "plan_loops.h"
+
+static int dync__lp_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
+DYNC__FN int dync__lp_phase(const dync__loop_plan *b, int i)
+{
+    return b->sectioned ? dync__lp_inst(b, i)->section / 2 : 0;
+}
+
+/* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 +
+ * 2p phase p. */
+DYNC__FN int dync__lp_list(const dync__loop_plan *b, int i)
+{
+    int p = dync__lp_phase(b, i);
+    if (dync__lp_inst(b, i)->prim == DYNC__P_reduce || b->level[i] == 2) return 2 + 2 * p;
+    return b->level[i] == 1 ? 1 + 2 * p : 0;
+}
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/* select(lt(p, q), s, t) with the same two values is one minimum or maximum. */
+static int dync__lp_clamp(const dync__loop_plan *b, const dync__inst *in)
+{
+    if (in->prim != DYNC__P_select || (in->type != DYNC_F32 && in->type != DYNC_F64)) return 0;
+    const dync__inst *lt = dync__lp_inst(b, in->arg[0]);
+    if (lt->prim != DYNC__P_lt) return 0;
+    if (lt->arg[0] == in->arg[2] && lt->arg[1] == in->arg[1]) return 1;
+    if (lt->arg[0] == in->arg[1] && lt->arg[1] == in->arg[2]) return 2;
+    return 0;
+}
+
+/* The instruction's real operands: those of a clamp are its comparison's. */
+DYNC__FN int dync__lp_operands(const dync__loop_plan *b, int i, int32_t out[3])
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (b->clamp[i]) {
+        const dync__inst *lt = dync__lp_inst(b, in->arg[0]);
+        out[0] = lt->arg[b->clamp[i] == 1 ? 0 : 1];
+        out[1] = lt->arg[b->clamp[i] == 1 ? 1 : 0];
+        return 2;
+    }
+    int n = dync__lp_args(in);
+    for (int a = 0; a < n; a++) out[a] = in->arg[a];
+    return n;
+}
+
+DYNC__FN int64_t dync__lp_product(const dync__loop_plan *b, int from, int to)
+{
+    int64_t n = 1;
+    for (int d = from; d < to; d++) n *= b->k->extent[d];
+    return n;
+}
+
+/* From the stores up; what stands in phases without indices stores nothing. */
+static void dync__lp_mark_needed(dync__loop_plan *b)
+{
+    bool no_phases = dync__lp_product(b, b->k->n_outer, b->k->n_dims) == 0;
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        int32_t arg[3];
+        if (!dync__inst_has_value(dync__lp_inst(b, i)))
+            b->needed[i] = !(no_phases && (dync__lp_inst(b, i)->section & 1));
+        b->clamp[i] = (uint8_t)dync__lp_clamp(b, dync__lp_inst(b, i));
+        if (!b->needed[i]) continue;
+        b->has_scan |= dync__lp_inst(b, i)->prim == DYNC__P_scan;
+        b->has_reduce |= b->has_scan || dync__lp_inst(b, i)->prim == DYNC__P_reduce;
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__lp_inst(b, i)) &&
+                                          !(dync__lp_inst(b, i)->section & 1));
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
+    }
+}
+
+static int dync__lp_access_level(const dync__loop_plan *b, int access)
+{
+    const dync__access *acc = &b->k->access.at[access];
+    int level = 0;
+    for (int d = 0; d < b->k->n_dims; d++)
+        if (acc->stride[d] != 0 && b->k->extent[d] > 1)
+            level = DYNC__MAX(level, d < b->split ? 1 : 2);
+    return level;
+}
+
+static int dync__lp_level_of(const dync__loop_plan *b, int i)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    int32_t arg[3];
+    int level = in->access >= 0 ? dync__lp_access_level(b, in->access) : 0;
+    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan)
+        return in->prim == DYNC__P_scan ? 2 : 1;
+    for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--)
+        level = DYNC__MAX(level, (int)b->level[arg[a]]);
+    /* what the kernel both reads and writes is read and written where it stands */
+    if (!dync__inst_has_value(in))
+        return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN)
+                   ? 2
+                   : DYNC__MAX(level, 1);
+    if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT))
+        return in->section & 1 ? 2 : DYNC__MAX(level, 1);
+    return level;
+}
+
+/* Loops [from, to) of an access after merging neighbours and dropping loops of one; returns how
+ * many are left. */
+DYNC__FN int dync__lp_merge(const dync__loop_plan *b, int access, int from, int to,
+                            dync__lp_dim *out)
+{
+    const dync__access *acc = &b->k->access.at[access];
+    int n = 0;
+    for (int d = from; d < to; d++) {
+        int64_t extent = b->k->extent[d], stride = acc->stride[d];
+        if (extent == 1) continue;
+        if (n > 0 && out[n - 1].stride == stride * extent) {
+            out[n - 1].extent *= extent;
+            out[n - 1].stride = stride;
+            continue;
+        }
+        out[n].extent = extent;
+        out[n++].stride = stride;
+    }
+    if (n == 1 && out[0].stride == 0) n = 0;
+    return n;
+}
+
+/* Pointwise: as many loops as stay linear for every access go inside; short ones are taken
+ * several rows at a time. */
+static void dync__lp_split_pointwise(dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    b->split = b->k->n_dims;
+    for (int s = b->k->n_dims - 1; s >= 0; s--) {
+        for (int i = 0; i < b->k->inst.n; i++) {
+            int access = dync__lp_inst(b, i)->access;
+            if (b->needed[i] && access >= 0 && dync__lp_merge(b, access, s, b->k->n_dims, dims) > 1)
+                return;
+        }
+        b->split = s;
+    }
+}
+
+/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the
+ * same for neighbouring rows does not care. */
+static bool dync__lp_wants_vertical(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int votes = 0;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        bool dense_inner = n > 0 && dims[n - 1].stride == 1;
+        n = dync__lp_merge(b, in->access, 0, b->split, dims);
+        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
+        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
+    }
+    return votes > 0 && b->n_rows >= 4;
+}
+
+/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c),
+ * one row after the other then. */
+static bool dync__lp_wants_turned(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool stores = false, turned = false;
+    if (!b->transposes || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 ||
+        b->n_inner > 8192)
+        return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0,
+                row = b->k->access.at[in->access].stride[b->split - 1];
+        if (n > 1) return false;
+        if (in->buf < 0 || inner == 0 || inner == 1) {
+            stores |= inner == 1 && !dync__inst_has_value(in);
+            continue;
+        }
+        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
+            return false;
+        turned = true;
+    }
+    return stores && turned;
+}
+
+/* Does some buffer run along the last row loop while others run along the inner ones? Then both
+ * sides waste cache lines. */
+static bool dync__lp_wants_square(const dync__loop_plan *b)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool across = false, along = false;
+    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8)
+        return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
+        if (n > 1) return false;
+        int64_t inner = n ? dims[0].stride : 0;
+        if (in->buf < 0) continue;
+        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 &&
+                  (inner > 8 || inner < -8);
+        along |= n == 1 && (inner == 1 || inner == -1);
+    }
+    return across && along;
+}
+
+static void dync__lp_set_tile(dync__loop_plan *b)
+{
+    int64_t lanes = b->lanes;
+    b->mode = DYNC__LP_CHUNK;
+    b->rows = 1;
+    b->inner = DYNC__MIN(b->n_inner, lanes);
+    if (b->has_reduce && b->n_inner > 1 && dync__lp_wants_vertical(b) &&
+        !dync__lp_wants_turned(b)) {
+        b->mode = DYNC__LP_VERTICAL;
+        lanes *= 4; /* rows of a few pages: less paging about */
+        b->rows = DYNC__MIN(b->n_rows, lanes);
+        b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
+    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
+               (b->has_reduce || b->n_inner < 96)) {
+        b->mode = DYNC__LP_BLOCK;
+        b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
+        b->inner = b->n_inner;
+    }
+    if (b->mode == DYNC__LP_CHUNK && dync__lp_wants_square(b)) {
+        b->mode = DYNC__LP_SQUARE;
+        b->rows = 64;
+        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
+    }
+    b->whole = b->inner >= b->n_inner;
+}
+
+/* Is buffer buf written by an instruction between from and to? */
+DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *b, int buf, int from, int to)
+{
+    for (int j = from + 1; j < to; j++)
+        if (b->needed[j] && !dync__inst_has_value(dync__lp_inst(b, j)) &&
+            dync__lp_inst(b, j)->buf == buf)
+            return true;
+    return false;
+}
+
+/* Cost in instructions of computing i again for `user` in a later phase; large where that is not
+ * possible. */
+static int dync__lp_repeat_cost(const dync__loop_plan *b, int i, int user)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    int32_t arg[3];
+    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__LP_CHEAP : 1, too_much = 2 * DYNC__LP_DEAR;
+    if (b->level[i] < 2) return 0;
+    if (b->keep[i]) return 1;
+    if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
+    if (in->buf >= 0 && dync__lp_stored_between(b, in->buf, i, user)) return too_much;
+    for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0 && cost <= b->cheap; a--)
+        cost += dync__lp_repeat_cost(b, arg[a], user);
+    return cost;
+}
+
+/* Decides which values of earlier phases need a row buffer. */
+DYNC__FN void dync__lp_mark_kept(dync__loop_plan *b)
+{
+    b->keep_bytes = 0;
+    memset(b->keep, 0, (size_t)b->k->inst.n);
+    if (b->whole || !b->sectioned) return;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int32_t arg[3];
+        if (!b->needed[i] || (b->level[i] < 2 && dync__lp_inst(b, i)->prim != DYNC__P_reduce))
+            continue;
+        for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
+            int v = arg[a], phase = dync__lp_phase(b, i);
+            /* the same bits */
+            while (dync__lp_inst(b, v)->prim == DYNC__P_bitcast) v = dync__lp_inst(b, v)->arg[0];
+            if (b->level[v] < 2 || dync__lp_phase(b, v) == phase || b->keep[v]) continue;
+            if (dync__lp_repeat_cost(b, v, i) <= b->cheap) continue;
+            b->keep[v] = 1;
+            b->keep_off[v] = b->keep_bytes;
+            b->keep_bytes += (int64_t)dync__dtype_info(dync__lp_inst(b, v)->type)->bytes *
+                             b->n_inner;
+        }
+    }
+}
+
+/* Is i a load of the buffer, or its bits under another type? */
+DYNC__FN bool dync__lp_reads(const dync__loop_plan *b, int i, int buf)
+{
+    while (dync__lp_inst(b, i)->prim == DYNC__P_bitcast) i = dync__lp_inst(b, i)->arg[0];
+    return dync__lp_inst(b, i)->buf == buf;
+}
+
+/* Do lanes write in no order? Not where they write by an index, or where several have one place. */
+static bool dync__lp_is_serial(const dync__loop_plan *b, int i)
+{
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (!b->needed[i] || dync__inst_has_value(in)) return false;
+    if (in->prim == DYNC__P_storex) return true;
+    const dync__access *access = &b->k->access.at[in->access];
+    dync__layout lay = {0};
+    for (int d = 0; b->level[i] == 2 && d < b->k->n_dims; d++) {
+        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
+        if (lay.ndim == DYNC_MAX_DIMS) return false;
+        lay.shape[lay.ndim] = b->k->extent[d];
+        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
+    }
+    return b->level[i] == 2 && !dync__layout_is_apart(&lay);
+}
+
+static bool dync__lp_fits(const dync__kernel *k)
+{
+    int64_t total = 1;
+    if (k->failed) return dync__fail_memory(0), false;
+    for (int d = 0; d < k->n_dims; d++)
+        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total))
+            return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name), false;
+    return true;
+}
+
+DYNC__FN bool dync__lp_begin(dync__loop_plan *b, const dync__kernel *k, dync__arena *arena)
+{
+    size_t n = (size_t)k->inst.n + 1;
+    if (!dync__lp_fits(k)) return false;
+    b->k = k;
+    b->arena = arena;
+    b->lanes = DYNC__LP_LANES;
+    b->needed = dync__arena_alloc(arena, 4 * n);
+    b->keep_off = dync__arena_alloc(arena, n * sizeof(int64_t));
+    if (!b->needed || !b->keep_off) return false;
+    b->level = b->needed + n;
+    b->keep = b->level + n;
+    b->clamp = b->keep + n;
+    dync__lp_mark_needed(b);
+    b->n_phases = 1;
+    for (int i = 0; b->sectioned && i < k->inst.n; i++)
+        b->n_phases = DYNC__MAX(b->n_phases, (dync__lp_inst(b, i)->section + 1) / 2);
+    return true;
+}
+
+/* Cuts the loops and decides what is kept: vertical tiles get narrower, then horizontal, rather
+ * than a huge row buffer. */
+DYNC__FN void dync__lp_cut(dync__loop_plan *b)
+{
+    b->split = b->k->n_outer;
+    b->cheap = DYNC__LP_CHEAP;
+    if (!b->sectioned && dync__lp_product(b, 0, b->k->n_dims) > 0) dync__lp_split_pointwise(b);
+    b->n_rows = dync__lp_product(b, 0, b->split);
+    b->n_inner = dync__lp_product(b, b->split, b->k->n_dims);
+    for (int i = 0; i < b->k->inst.n; i++)
+        if (b->needed[i]) b->level[i] = (uint8_t)dync__lp_level_of(b, i);
+    for (int i = 0; i < b->k->inst.n; i++) b->serial |= dync__lp_is_serial(b, i);
+    dync__lp_set_tile(b);
+    dync__lp_mark_kept(b);
+    while (b->mode == DYNC__LP_VERTICAL && b->keep_bytes * b->rows > DYNC__LP_KEEP_BYTES) {
+        b->inner = 1;
+        b->rows /= 2;
+        if (b->rows < 32 && b->cheap < DYNC__LP_DEAR) { /* rather twice than along columns */
+            b->cheap = DYNC__LP_DEAR;
+            dync__lp_set_tile(b);
+        } else if (b->rows < 32) {
+            b->mode = DYNC__LP_CHUNK;
+            b->rows = 1;
+            b->inner = DYNC__MIN(b->n_inner, b->lanes);
+        }
+        b->whole = b->inner >= b->n_inner;
+        dync__lp_mark_kept(b);
+    }
+}
