@@ -206,7 +206,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c
  * holds the text builder and the whole kernel, ptx_prim.c the primitives, ptx_mem.c addresses,
  * loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
- * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
+ * ptx_f16.c pairs of half floats, ptx_transpose.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory
  * access moves. A pointwise kernel is one row and all threads of the grid. A kernel with few rows
@@ -223,21 +223,21 @@ enum {
     DYNC__PTX_CHECKS = 16,
     DYNC__PTX_BLOCK = 256,
     DYNC__PTX_LANES = 64,
-    DYNC__PTX_TURNED = 6
+    DYNC__PTX_TRANSPOSED = 6
 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
-    int mode, vec, groups; /* groups: of lanes per thread and turn */
+    int mode, vec, groups; /* groups: of lanes per thread and iteration */
     int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
     /* of the loop over the row; 1: straight code, values stay in registers */
-    int64_t turns;
+    int64_t iterations;
     int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
     bool wide;    /* indices need 64 bits */
-    bool guarded; /* a turn may reach past the row's end */
-    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool guarded; /* an iteration may reach past the row's end */
+    /* ptx_transpose.c: of the squares that blocks do, 0 none; their other loop */
     int side, across;
     int64_t blocks;
 } dync__ptx_shape;
@@ -278,10 +278,10 @@ typedef struct dync__ptx_address {
     char reg[24];
 } dync__ptx_address;
 /* An access through shared memory: its place there, elements of one access of global memory. */
-typedef struct dync__ptx_turned {
+typedef struct dync__ptx_transposed {
     int buf, access, width, at;
     bool out;
-} dync__ptx_turned;
+} dync__ptx_transposed;
 typedef struct dync__ptx {
     dync__str body, regs; /* statements; declarations */
     const dync__kernel *k;
@@ -298,7 +298,7 @@ typedef struct dync__ptx {
     uint8_t *needed, *uniform;
     /* block in which the instruction's registers were last written; -1 nowhere */
     int32_t *where;
-    /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    /* the same of its registers of two f16 values (ptx_f16.c); NULL: there are none */
     int32_t *paired;
     int block; /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
@@ -307,8 +307,8 @@ typedef struct dync__ptx {
     dync__arena *arena;
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int n_checks;
-    dync__ptx_turned turned[DYNC__PTX_TURNED];
-    int n_turned, turned_bytes;
+    dync__ptx_transposed transposed[DYNC__PTX_TRANSPOSED];
+    int n_transposed, transposed_bytes;
     bool failed, unsupported, uses_random;
     /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that
      * is made values */
@@ -391,21 +391,22 @@ DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 /* reg += coordinate * by, in 64 bits */
 DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate,
                                    int64_t by);
-/* ---- ptx_half.c ------------------------------------------------------------------------------ */
+/* ---- ptx_f16.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
 /* name: 48 characters */
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
-/* ---- ptx_turn.c ------------------------------------------------------------------------------ */
-DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
-/* number in p->turned, or -1 */
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
+/* ---- ptx_transpose.c
+ * ------------------------------------------------------------------------------ */
+DYNC__FN void dync__ptx_plan_transpose(dync__ptx *, int units, bool scalar);
+/* number in p->transposed, or -1 */
+DYNC__FN int dync__ptx_transposed_of(const dync__ptx *, const dync__inst *);
 /* address in shared memory */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out,
-                                     size_t cap);
+DYNC__FN void dync__ptx_transposed_place(dync__ptx *, int transposed, int group, int element,
+                                         char *out, size_t cap);
 /* the statements of a kernel that runs in squares */
-DYNC__FN void dync__ptx_turn(dync__ptx *);
+DYNC__FN void dync__ptx_transpose(dync__ptx *);
 /* ---- ptx_reduce.c ---------------------------------------------------------------------------- */
 /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);
@@ -919,7 +920,7 @@ typedef struct dync__gm_pre {
     int first, store; /* number of its first buffer; of its store */
     int64_t offset;   /* where the memory begins, in elements of the slot */
     dync__ptx p;      /* text in the making */
-    /* of the turn being loaded: see dync__gm_pre_chunk */
+    /* of the iteration being loaded: see dync__gm_pre_chunk */
     int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
@@ -1030,7 +1031,7 @@ DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *,
                                          const dync__kernel *k, int first);
 DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *); /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);          /* after the end is made */
-/* registers of a thread that a turn's loads take */
+/* registers of a thread that an iteration's loads take */
 DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);
 /* clocks, in a tile of that depth */
 DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);
@@ -1048,7 +1049,7 @@ DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *a
 DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
 DYNC__FN void dync__gm_pre_pack(dync__gm *, int dtype, int n, char value[][40], char word[][40]);
 DYNC__FN void dync__gm_pre_round(dync__gm *, char value[40]);
-DYNC__FN void dync__gm_pre_turn(dync__gm *, int side, int n, const char *to);
+DYNC__FN void dync__gm_pre_transpose(dync__gm *, int side, int n, const char *to);
 DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near,
                                  int place, const char *is, const char *inner, int inner_by,
                                  const char *left);
@@ -1059,7 +1060,7 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
 /* 16 bytes at a time: what is said of lines, before the loop over the depth */
 DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
-DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines); /* halves, one by one */
+DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines); /* f16 values, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 /* for CUDA cores */
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);
@@ -1109,17 +1110,17 @@ DYNC__COLD
 /* ==== cuda/ptx_plan.c ============================================================================== */
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
- * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows
- * or columns, by which neighbours in memory are nearer: those along the row or those of the next
- * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of
- * its threads is read once; a longer one is read once a phase. */
+ * Flat where nothing is reduced (in squares where accesses are transposed: ptx_transpose.c). Else
+ * rows or columns, by which neighbours in memory are nearer: those along the row or those of the
+ * next row. Few long rows are split over blocks, each phase a launch. A row that fits the registers
+ * of its threads is read once; a longer one is read once a phase. */
 
 /* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are
  * worth a launch for each from SPLIT_FROM on. */
 enum {
     DYNC__PTX_SPLIT_FROM = 65536,
     DYNC__PTX_ROW_LANES = 16,
-    DYNC__PTX_TURN_LANES = 32,
+    DYNC__PTX_TRANSPOSE_LANES = 32,
     DYNC__PTX_IN_FLIGHT = 4,
     DYNC__PTX_GATHERED = 7
 };
@@ -1214,9 +1215,9 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     }
 }
 
-/* Groups of a turn, such that a thread has four accesses under way before it waits for the first;
- * fewer where a lane is much work, as registers limit the number of threads then. */
-static int dync__ptx_turn_groups(const dync__ptx *p)
+/* Groups of an iteration, such that a thread has four accesses under way before it waits for the
+ * first; fewer where a lane is much work, as registers limit the number of threads then. */
+static int dync__ptx_transpose_groups(const dync__ptx *p)
 {
     /* words: registers that a lane's loads and accumulators hold */
     int loads = 0, work = 0, words = 0;
@@ -1231,7 +1232,7 @@ static int dync__ptx_turn_groups(const dync__ptx *p)
             words += dync__ptx_bits(p->k->inst.at[reduced ? in->arg[0] : i].type)[1] == '6' ? 2 : 1;
         if (reduced && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) words += 2;
     }
-    int most = DYNC__PTX_TURN_LANES / p->shape.vec,
+    int most = DYNC__PTX_TRANSPOSE_LANES / p->shape.vec,
         groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
     if (work > 60) groups = DYNC__MIN(groups, DYNC__MAX(8 / p->shape.vec, 1));
     if (work > 240) groups = 1;
@@ -1330,7 +1331,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
                                      .groups = 1,
                                      .threads = 1,
                                      .rows = p->shape.rows,
-                                     .turns = 2,
+                                     .iterations = 2,
                                      .splits = 1,
                                      .rows_per_block = 128,
                                      .block = 128,
@@ -1366,21 +1367,22 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
     int most = (keep ? 32 : DYNC__PTX_ROW_LANES) / s->vec;
     if (dync__ptx_must_keep(p)) most = DYNC__PTX_LANES / s->vec;
     if (groups <= DYNC__MAX(most, 1)) {
-        s->turns = 1;
+        s->iterations = 1;
         s->groups = (int)groups;
     } else {
-        s->groups = dync__ptx_turn_groups(p);
-        s->turns = (groups + s->groups - 1) / s->groups;
+        s->groups = dync__ptx_transpose_groups(p);
+        s->iterations = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
-        int64_t turn = s->threads * s->vec * s->groups,
+        int64_t iteration = s->threads * s->vec * s->groups,
                 alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads
                                                    : (s->rows + 31) / 32 * 32 * s->threads);
         if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) &&
             dync__ptx_may_split(p)) {
-            int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
-            s->chunk = (s->turns + splits - 1) / splits * turn;
+            int64_t splits =
+                DYNC__MIN(DYNC__MIN(s->iterations, (places + alive - 1) / alive), 1024);
+            s->chunk = (s->iterations + splits - 1) / splits * iteration;
             s->splits = (s->inner + s->chunk - 1) / s->chunk;
-            s->turns = 2; /* a loop, whose end is in a register */
+            s->iterations = 2; /* a loop, whose end is in a register */
         }
     }
     s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
@@ -1405,12 +1407,12 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     s->mode = DYNC__PTX_FLAT;
     s->block = DYNC__PTX_BLOCK;
     s->splits = 1;
-    s->turns = 2;
-    s->groups = dync__ptx_turn_groups(p);
+    s->iterations = 2;
+    s->groups = dync__ptx_transpose_groups(p);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups)
         s->groups /= 2;
     s->guarded = s->groups > 1;
-    if (units) dync__ptx_plan_turn(p, units, scalar);
+    if (units) dync__ptx_plan_transpose(p, units, scalar);
 }
 
 /* ==== cuda/ptx_prim.c ============================================================================== */
@@ -1745,14 +1747,14 @@ static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__acce
             dync__format(name, sizeof name, "%%o%d", d);
         else
             dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
-                         p->shape.turns == 1 && !is_flat ? 1 : p->block);
+                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
         dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
 
 static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
 {
-    bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
         dync__ptx_address *a = &p->address.at[i];
         if (a->buf == buf && a->access == access && a->group == group &&
@@ -1918,23 +1920,24 @@ static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
     dync__format(out + at, cap - (size_t)at, "}");
 }
 
-/* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
+/* Where element k of a group lies: address and state space; of what is transposed, in shared
+ * memory. */
 static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
                                   const char *at, char *out, size_t cap)
 {
-    int turned = dync__ptx_turned_of(p, in),
+    int transposed = dync__ptx_transposed_of(p, in),
         bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
-    if (turned >= 0)
-        dync__ptx_turned_place(p, turned, group, k, out, cap);
+    if (transposed >= 0)
+        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
     else
         dync__format(out, cap, "%s+%d", at, k * bytes);
-    return turned >= 0 ? "shared" : "global";
+    return transposed >= 0 ? "shared" : "global";
 }
 
 /* Neighbours are moved by one access? */
 static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
 {
-    if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
 }
 
@@ -1957,7 +1960,7 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
     bool plain = dync__ptx_is_plain(dtype);
     if (plain && p->raw == 2) return;
-    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2)
+    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
         dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
@@ -1997,14 +2000,14 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     char at[40] = "", to[40], guard[40], spot[64];
     int64_t along =
         row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
     char raw[40];
     if (p->raw == 2) {
         dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
         if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
         return;
     }
-    if (!turned)
+    if (!transposed)
         dync__format(at, sizeof at, "%s",
                      dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
@@ -2023,8 +2026,9 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     else
         dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global",
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
@@ -2058,7 +2062,7 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
     int per = DYNC__MIN(16 / bytes, p->vec);
     bool plain = dync__ptx_is_plain(dtype);
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_turned_of(p, in) < 0)
+    if (dync__ptx_transposed_of(p, in) < 0)
         dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
     for (int k = 0; k < p->vec; k += per) {
@@ -2112,8 +2116,8 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
     char at[40] = "", value[40], guard[40], spot[64];
     int64_t along =
         row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0;
-    if (!turned)
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
+    if (!transposed)
         dync__format(at, sizeof at, "%s",
                      dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_storex) {
@@ -2128,8 +2132,9 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
                                                 : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global",
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), spot, raw);
 }
 
@@ -2151,23 +2156,23 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
     }
 }
 
-/* ==== cuda/ptx_half.c ============================================================================== */
-/* cuda/ptx_half.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
+/* ==== cuda/ptx_f16.c =============================================================================== */
+/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
  *
  * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are halves already is one instruction on pairs of
- * lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2 * 8 + 2
- * (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149) both ways
- * give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it differs),
- * division (none for pairs), min and max (of two zeros dync takes the second, PTX the greater),
- * sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a * b + -0.
- * neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas drops what
- * nobody reads. */
+ * a sum, difference or product of two values that are f16 values already is one instruction on
+ * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
+ * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
+ * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
+ * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
+ * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
+ * drops what nobody reads. */
 
-static bool dync__ptx_is_half(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
+static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
 
 /* The half that a constant is, if it is one. */
-static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *bits)
+static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
 {
     double x = (double)dync__const_scalar(in).f;
     if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
@@ -2177,26 +2182,26 @@ static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *b
 }
 
 /* Is value i a half of this dtype already? */
-static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype)
+static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
 {
     const dync__inst *in = &p->k->inst.at[i];
     uint16_t bits;
     if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
     return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
-           dync__ptx_half_constant(in, dtype, &bits);
+           dync__ptx_f16_constant(in, dtype, &bits);
 }
 
 /* A rounded operator that goes by pairs. */
-static bool dync__ptx_half_rounds(const dync__ptx *p, int i)
+static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    if (in->prim != DYNC__P_wrap || !dync__ptx_is_half((int)in->imm.i)) return false;
+    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
     if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
         op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
         return false;
     for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
-        if (!dync__ptx_half_value(p, op->arg[a], (int)in->imm.i)) return false;
+        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
     return true;
 }
 
@@ -2213,7 +2218,7 @@ DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
     }
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_half_rounds(p, i);
+        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
         p->paired[i] = -1;
         for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
             read[in->arg[a]] |= by_pairs ? 1 : 2;
@@ -2247,10 +2252,10 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
 
 /* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
  * none. */
-static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;
-    if (dync__ptx_half_constant(&p->k->inst.at[i], dtype, &bits)) {
+    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
         dync__ptx_pair_constant(p, bits, name);
         return;
     }
@@ -2271,7 +2276,7 @@ DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *
 {
     (void)dync__ptx_use(p, i, lane);
     if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
-        !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
+        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
         return false;
     dync__ptx_pair_name(p, i, lane, name);
     return true;
@@ -2282,7 +2287,7 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
     if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
-        !dync__ptx_half_rounds(p, i))
+        !dync__ptx_f16_rounds(p, i))
         return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
     int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
@@ -2292,7 +2297,7 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
     p->where[i] = p->paired[i] = p->block;
     for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
         char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
-        for (int a = 0; a < n; a++) dync__ptx_half_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
         for (int e = 0; e < 2; e++)
             dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
         dync__ptx_pair_name(p, i, lane, to);
@@ -2334,36 +2339,36 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
     return true;
 }
 
-/* ==== cuda/ptx_turn.c ============================================================================== */
-/* cuda/ptx_turn.c: pointwise kernels whose accesses disagree on which loop has neighbours in
+/* ==== cuda/ptx_transpose.c ========================================================================= */
+/* cuda/ptx_transpose.c: pointwise kernels whose accesses disagree on which loop has neighbours in
  * memory. After ptx_mem.c, before ptx.c.
  *
  * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
- * neighbours of the accesses that are turned. A block does one square of side x side indices of the
- * two. What is turned and read comes in by vectors along `across` and goes into shared memory as
- * rows along the last loop; the kernel is then computed as any flat one, with loads and stores of
- * what is turned in shared memory; what is turned and written leaves the same way back. Elements
- * stay in their storage dtype, so nothing is rounded twice.
+ * neighbours of the accesses that are transposed. A block does one square of side x side indices of
+ * the two. What is transposed and read comes in by vectors along `across` and goes into shared
+ * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and
+ * stores of what is transposed in shared memory; what is transposed and written leaves the same way
+ * back. Elements stay in their storage dtype, so nothing is rounded twice.
  *
  *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
  *              one access of global memory. 8 lanes side by side along `across` and 4 along the
  *              last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that
  *              compute
  *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes
- *              rows of the last loop and turns the words (R x R elements) in registers
+ *              rows of the last loop and transposes the words (R x R elements) in registers
  * The plain form is the flat kernel without all this: kernels of another shape, and where the loops
  * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
  * swizzles as in CUTLASS. */
 
-enum { DYNC__PTX_TURN_LEAST = 16, DYNC__PTX_TURN_BYTES = 32768 };
+enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
 
-static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int across)
+static bool dync__ptx_transpose_is(const dync__kernel *k, const dync__access *a, int across)
 {
     int64_t by = a->stride[k->n_dims - 1];
     return a->stride[across] == 1 && (by > 1 || by < -1);
 }
 
-static bool dync__ptx_turn_moves(const dync__ptx *p, int i)
+static bool dync__ptx_transpose_moves(const dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
     return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) &&
@@ -2371,7 +2376,7 @@ static bool dync__ptx_turn_moves(const dync__ptx *p, int i)
 }
 
 /* What is read and written has one access: a square is read whole before it is written. */
-static bool dync__ptx_turn_is_safe(const dync__ptx *p)
+static bool dync__ptx_transpose_is_safe(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
     for (int i = 0; i < k->inst.n; i++)
@@ -2387,7 +2392,7 @@ static bool dync__ptx_turn_is_safe(const dync__ptx *p)
 }
 
 /* Elements of one access of global memory along `across`. */
-static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, bool scalar)
+static int dync__ptx_transpose_width(dync__ptx *p, const dync__inst *in, int across, bool scalar)
 {
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[in->access];
@@ -2403,46 +2408,47 @@ static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, 
     return 1;
 }
 
-static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t)
+static int dync__ptx_transpose_bytes(const dync__ptx *p, const dync__ptx_transposed *t)
 {
     return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes;
 }
 
 /* Decides whether the flat kernel runs in squares, and how. */
-DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
+DYNC__FN void dync__ptx_plan_transpose(dync__ptx *p, int units, bool scalar)
 {
     const dync__kernel *k = p->k;
     dync__ptx_shape *s = &p->shape;
     int last = k->n_dims - 1, best = 0, narrow = 8, total = 0;
     int64_t side = 64, blocks = 1;
-    p->n_turned = s->side = 0;
-    if (last < 1 || k->extent[last] < DYNC__PTX_TURN_LEAST || !dync__ptx_turn_is_safe(p)) return;
+    p->n_transposed = s->side = 0;
+    if (last < 1 || k->extent[last] < DYNC__PTX_TRANSPOSE_LEAST || !dync__ptx_transpose_is_safe(p))
+        return;
     for (int d = 0; d < last; d++) {
         int n = 0;
         for (int i = 0; i < k->inst.n; i++)
-            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) &&
-                 dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
+            n += k->extent[d] >= DYNC__PTX_TRANSPOSE_LEAST && dync__ptx_transpose_moves(p, i) &&
+                 dync__ptx_transpose_is(k, &k->access.at[k->inst.at[i].access], d);
         if (n > best) best = n, s->across = d;
     }
-    if (best == 0 || best > DYNC__PTX_TURNED) return;
+    if (best == 0 || best > DYNC__PTX_TRANSPOSED) return;
     int checks = p->n_checks;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (!dync__ptx_turn_moves(p, i)) continue;
+        if (!dync__ptx_transpose_moves(p, i)) continue;
         const dync__access *a = &k->access.at[in->access];
-        bool turned = dync__ptx_turn_is(k, a, s->across), out = in->prim == DYNC__P_store;
+        bool transposed = dync__ptx_transpose_is(k, a, s->across), out = in->prim == DYNC__P_store;
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
-        if (turned || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
-        if (!turned || dync__ptx_turned_of(p, in) >= 0) continue;
-        dync__ptx_turned *t = &p->turned[p->n_turned++];
-        *t = (dync__ptx_turned){.buf = in->buf,
-                                .access = in->access,
-                                .out = out,
-                                .width = dync__ptx_turn_width(p, in, s->across, scalar)};
+        if (transposed || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
+        if (!transposed || dync__ptx_transposed_of(p, in) >= 0) continue;
+        dync__ptx_transposed *t = &p->transposed[p->n_transposed++];
+        *t = (dync__ptx_transposed){.buf = in->buf,
+                                    .access = in->access,
+                                    .out = out,
+                                    .width = dync__ptx_transpose_width(p, in, s->across, scalar)};
         total += bytes;
     }
     side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
-    while (side > 16 && side * side * total > DYNC__PTX_TURN_BYTES) side /= 2;
+    while (side > 16 && side * side * total > DYNC__PTX_TRANSPOSE_BYTES) side /= 2;
     while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across]))
         side /= 2;
     for (; side >= 16; side /= 2) {
@@ -2452,7 +2458,7 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
         if (blocks >= 2 * units || side * narrow <= 128) break;
     }
     if (blocks > INT32_MAX) {
-        p->n_turned = 0;
+        p->n_transposed = 0;
         p->n_checks = checks;
         return;
     }
@@ -2460,51 +2466,52 @@ DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar)
     s->blocks = blocks;
     int lanes = (int)side / s->vec; /* threads along the last loop */
     s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
-    s->turns = side * lanes / s->block;
-    s->groups = (int)DYNC__MIN(s->groups, s->turns);
-    s->turns /= s->groups;
+    s->iterations = side * lanes / s->block;
+    s->groups = (int)DYNC__MIN(s->groups, s->iterations);
+    s->iterations /= s->groups;
     s->guarded = k->extent[last] % side != 0 || k->extent[s->across] % side != 0;
-    for (int i = 0; i < p->n_turned; i++) {
-        p->turned[i].at = p->turned_bytes;
-        p->turned_bytes += (int)side * (int)side * dync__ptx_turn_bytes(p, &p->turned[i]);
+    for (int i = 0; i < p->n_transposed; i++) {
+        p->transposed[i].at = p->transposed_bytes;
+        p->transposed_bytes += (int)side * (int)side *
+                               dync__ptx_transpose_bytes(p, &p->transposed[i]);
     }
 }
 
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in)
+DYNC__FN int dync__ptx_transposed_of(const dync__ptx *p, const dync__inst *in)
 {
-    for (int i = 0; i < p->n_turned; i++)
-        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access &&
-            p->turned[i].out == (in->prim == DYNC__P_store))
+    for (int i = 0; i < p->n_transposed; i++)
+        if (p->transposed[i].buf == in->buf && p->transposed[i].access == in->access &&
+            p->transposed[i].out == (in->prim == DYNC__P_store))
             return i;
     return -1;
 }
 
 /* Chunks of a row that change places: a power of two less one. */
-static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t)
+static int dync__ptx_transpose_mask(const dync__ptx *p, const dync__ptx_transposed *t)
 {
-    return DYNC__MIN(8, p->shape.side * dync__ptx_turn_bytes(p, t) / 16) - 1;
+    return DYNC__MIN(8, p->shape.side * dync__ptx_transpose_bytes(p, t) / 16) - 1;
 }
 
 /* to = the exclusive or of row `m` (b32 registers all). */
-static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to,
-                                   const char *m)
+static void dync__ptx_transpose_swizzle(dync__ptx *p, const dync__ptx_transposed *t, const char *to,
+                                        const char *m)
 {
     dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
-    dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_turn_mask(p, t));
+    dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_transpose_mask(p, t));
 }
 
 /* Where elements of `group` from number `element` of it on lie in shared memory, for the thread
  * that computes them. */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out,
-                                     size_t cap)
+DYNC__FN void dync__ptx_transposed_place(dync__ptx *p, int transposed, int group, int element,
+                                         char *out, size_t cap)
 {
-    const dync__ptx_turned *t = &p->turned[turned];
-    int bytes = dync__ptx_turn_bytes(p, t), of = element * bytes;
+    const dync__ptx_transposed *t = &p->transposed[transposed];
+    int bytes = dync__ptx_transpose_bytes(p, t), of = element * bytes;
     char m[24], to[24], x[24];
     dync__format(m, sizeof m, "%%m%d", group);
     dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
     dync__format(x, sizeof x, "%s", dync__ptx_temp(p, "u32"));
-    dync__ptx_turn_swizzle(p, t, x, m);
+    dync__ptx_transpose_swizzle(p, t, x, m);
     dync__ptx_line(p, "mad.lo.u32 %s, %%l, %d, %d", to, bytes, of / 16 * 16);
     dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
     dync__ptx_line(p, "xor.b32 %s, %s, %s", to, to, x);
@@ -2517,26 +2524,26 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
 
 /* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along
  * `across`. */
-typedef struct dync__ptx_turn_unit {
+typedef struct dync__ptx_transpose_unit {
     int n, rows, words;
     char in[4][40], place[24], at[4][40];
-} dync__ptx_turn_unit;
+} dync__ptx_transpose_unit;
 
-/* Names w<turned>_<unit>_<row>_<word> of what is moved. */
-static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row,
-                                int word, char *name)
+/* Names w<transposed>_<unit>_<row>_<word> of what is moved. */
+static void dync__ptx_transpose_word(const dync__ptx_transposed *t, const dync__ptx *p, int unit,
+                                     int row, int word, char *name)
 {
-    dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->turned), unit, row, word);
+    dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->transposed), unit, row, word);
 }
 
 /* Place, addresses and guards of a unit. */
-static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit,
-                                   dync__ptx_turn_unit *u)
+static void dync__ptx_transpose_unit_of(dync__ptx *p, const dync__ptx_transposed *t, int unit,
+                                        dync__ptx_transpose_unit *u)
 {
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[t->access];
-    int bytes = dync__ptx_turn_bytes(p, t), last = k->n_dims - 1;
+    int bytes = dync__ptx_transpose_bytes(p, t), last = k->n_dims - 1;
     int across = DYNC__MIN(8, s->side / t->width), more = DYNC__MAX(1, s->side / (8 * t->width));
     char m[24], l[24], x[24], im[40], base[40];
     u->rows = bytes < 4 ? 4 / bytes : 1;
@@ -2559,7 +2566,7 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", l, x, l);
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", m, m, t->width);
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", l, l, u->rows);
-    dync__ptx_turn_swizzle(p, t, x, m);
+    dync__ptx_transpose_swizzle(p, t, x, m);
     dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", u->place, l, bytes);
     dync__ptx_line(p, "xor.b32 %s, %s, %s", u->place, u->place, x);
@@ -2567,7 +2574,8 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
     dync__ptx_line(p, "add.u32 %s, %s, %%smem", u->place, u->place);
     dync__format(base, sizeof base, "%s", dync__ptx_temp(p, "s64"));
     dync__format(im, sizeof im, "%s", dync__ptx_temp(p, "s64"));
-    dync__ptx_line(p, "mad.wide.u32 %s, %s, %d, %%base%d", base, m, bytes, (int)(t - p->turned));
+    dync__ptx_line(p, "mad.wide.u32 %s, %s, %d, %%base%d", base, m, bytes,
+                   (int)(t - p->transposed));
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", im, l);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes),
                    base);
@@ -2585,23 +2593,23 @@ static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int 
     }
 }
 
-static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t)
+static int dync__ptx_transpose_units(const dync__ptx *p, const dync__ptx_transposed *t)
 {
-    int bytes = dync__ptx_turn_bytes(p, t), rows = bytes < 4 ? 4 / bytes : 1;
+    int bytes = dync__ptx_transpose_bytes(p, t), rows = bytes < 4 ? 4 / bytes : 1;
     return p->shape.side / t->width * (p->shape.side / rows);
 }
 
 /* Rows to or from global memory. */
-static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit,
-                                  const dync__ptx_turn_unit *u)
+static void dync__ptx_transpose_global(dync__ptx *p, const dync__ptx_transposed *t, int unit,
+                                       const dync__ptx_transpose_unit *u)
 {
-    int whole = t->width * dync__ptx_turn_bytes(p, t);
+    int whole = t->width * dync__ptx_transpose_bytes(p, t);
     const char *type = whole == 1 ? "u8" : whole == 2 ? "b16" : "b32";
     for (int r = 0; r < u->rows; r++) {
         char list[200], name[40];
         int n = 0;
         for (int w = 0; w < u->words; w++) {
-            dync__ptx_turn_word(t, p, unit, r, w, name);
+            dync__ptx_transpose_word(t, p, unit, r, w, name);
             if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
             n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
         }
@@ -2618,8 +2626,8 @@ static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int u
     }
 }
 
-/* R words: R x R elements turned, in the registers name. */
-static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
+/* R words: R x R elements transposed, in the registers name. */
+static void dync__ptx_transpose_words(dync__ptx *p, int rows, char name[4][40])
 {
     static const char *const select[2][2] = {{"0x5410", "0x7632"}, {"0x5140", "0x7362"}};
     char t[4][40];
@@ -2641,10 +2649,10 @@ static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40])
 }
 
 /* Words to or from shared memory, element by element of the w. */
-static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit,
-                                  const dync__ptx_turn_unit *u)
+static void dync__ptx_transpose_shared(dync__ptx *p, const dync__ptx_transposed *t, int unit,
+                                       const dync__ptx_transpose_unit *u)
 {
-    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes,
+    int bytes = dync__ptx_transpose_bytes(p, t), row = p->shape.side * bytes,
         per = t->width == 1 ? 1 : u->rows;
     char word[4][40], name[40];
     for (int e = 0; e < t->width; e += per) {
@@ -2653,8 +2661,8 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
             dync__format(word[r], sizeof word[r], "%s", dync__ptx_temp(p, "b32"));
             if (bytes == 8) {
                 char high[40];
-                dync__ptx_turn_word(t, p, unit, 0, 2 * e, word[0]);
-                dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, high);
+                dync__ptx_transpose_word(t, p, unit, 0, 2 * e, word[0]);
+                dync__ptx_transpose_word(t, p, unit, 0, 2 * e + 1, high);
                 dync__ptx_reg(p, "b32", word[0]);
                 dync__ptx_reg(p, "b32", high);
                 dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place,
@@ -2667,7 +2675,7 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
         if (t->out && bytes == 8) continue;
         if (t->out && t->width == 1) { /* one element of R rows */
             for (int r = 0; r < u->rows; r++) {
-                dync__ptx_turn_word(t, p, unit, r, 0, name);
+                dync__ptx_transpose_word(t, p, unit, r, 0, name);
                 dync__ptx_reg(p, bytes == 2 ? "b16" : "b32", name);
                 if (bytes == 1)
                     dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
@@ -2675,31 +2683,31 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
                     dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
             }
             if (bytes == 2) {
-                dync__ptx_turn_word(t, p, unit, 0, 0, word[1]);
-                dync__ptx_turn_word(t, p, unit, 1, 0, word[2]);
+                dync__ptx_transpose_word(t, p, unit, 0, 0, word[1]);
+                dync__ptx_transpose_word(t, p, unit, 1, 0, word[2]);
                 dync__ptx_line(p, "mov.b32 {%s, %s}, %s", word[1], word[2], word[0]);
             }
             continue;
         }
         if (t->out) {
-            dync__ptx_turn_words(p, per, word);
+            dync__ptx_transpose_words(p, per, word);
             for (int r = 0; r < per; r++) {
-                dync__ptx_turn_word(t, p, unit, r, e / per, name);
+                dync__ptx_transpose_word(t, p, unit, r, e / per, name);
                 dync__ptx_reg(p, "b32", name);
                 dync__ptx_line(p, "mov.b32 %s, %s", name, word[r]);
             }
             continue;
         }
         for (int r = 0; r < u->rows; r++)
-            dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
+            dync__ptx_transpose_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
         if (bytes == 8) {
-            dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, name);
+            dync__ptx_transpose_word(t, p, unit, 0, 2 * e + 1, name);
             dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row,
                            word[0], name);
             continue;
         }
         if (t->width > 1)
-            dync__ptx_turn_words(p, per, word);
+            dync__ptx_transpose_words(p, per, word);
         else if (bytes < 4) { /* one element of R rows: a word */
             char whole[40];
             dync__format(whole, sizeof whole, "%s", dync__ptx_temp(p, "b32"));
@@ -2719,32 +2727,32 @@ static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int u
     }
 }
 
-/* All that is turned and read (out: written), by all threads of the block. Reads are all under way
- * before the first is waited for. */
-static void dync__ptx_turn_move(dync__ptx *p, bool out)
+/* All that is transposed and read (out: written), by all threads of the block. Reads are all under
+ * way before the first is waited for. */
+static void dync__ptx_transpose_move(dync__ptx *p, bool out)
 {
-    for (int i = 0; i < p->n_turned; i++) {
-        const dync__ptx_turned *t = &p->turned[i];
-        int n = dync__ptx_turn_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
-        dync__ptx_turn_unit one,
+    for (int i = 0; i < p->n_transposed; i++) {
+        const dync__ptx_transposed *t = &p->transposed[i];
+        int n = dync__ptx_transpose_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
+        dync__ptx_transpose_unit one,
             *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
         if (t->out != out) continue;
         if (!u) {
             p->failed = true;
             return;
         }
-        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from",
+        dync__str_addf(&p->body, "    // transposed: %s %%b%d, %d at a time\n", out ? "to" : "from",
                        t->buf, t->width);
         if (n < p->shape.block) { /* fewer than threads */
             dync__ptx_line(p, "setp.ge.u32 %%skip, %%thr, %d", n);
             dync__ptx_line(p, "@%%skip bra SKIP%d", i);
         }
         for (int k = 0; k < units; k++) {
-            dync__ptx_turn_unit_of(p, t, k, out ? u : &u[k]);
-            if (out) dync__ptx_turn_shared(p, t, k, u);
-            dync__ptx_turn_global(p, t, k, out ? u : &u[k]);
+            dync__ptx_transpose_unit_of(p, t, k, out ? u : &u[k]);
+            if (out) dync__ptx_transpose_shared(p, t, k, u);
+            dync__ptx_transpose_global(p, t, k, out ? u : &u[k]);
         }
-        for (int k = 0; k < units && !out; k++) dync__ptx_turn_shared(p, t, k, &u[k]);
+        for (int k = 0; k < units && !out; k++) dync__ptx_transpose_shared(p, t, k, &u[k]);
         if (n < p->shape.block) dync__str_addf(&p->body, "SKIP%d:\n", i);
     }
 }
@@ -2752,7 +2760,7 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out)
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* to = a + b of u32, in the type of indices. */
-static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b)
+static void dync__ptx_transpose_index(dync__ptx *p, const char *to, const char *a, const char *b)
 {
     dync__ptx_reg(p, p->index, to);
     if (p->shape.wide)
@@ -2762,7 +2770,7 @@ static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, co
 }
 
 /* Which square: the corner of the two loops in %cl and %cm, the other loops in %c<d>. */
-static void dync__ptx_turn_corner(dync__ptx *p)
+static void dync__ptx_transpose_corner(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
@@ -2798,15 +2806,15 @@ static void dync__ptx_turn_corner(dync__ptx *p)
     }
 }
 
-/* Addresses of the corner in what is turned. */
-static void dync__ptx_turn_bases(dync__ptx *p)
+/* Addresses of the corner in what is transposed. */
+static void dync__ptx_transpose_bases(dync__ptx *p)
 {
     const dync__kernel *k = p->k;
     int last = k->n_dims - 1;
-    for (int i = 0; i < p->n_turned; i++) {
-        const dync__ptx_turned *t = &p->turned[i];
+    for (int i = 0; i < p->n_transposed; i++) {
+        const dync__ptx_transposed *t = &p->transposed[i];
         const dync__access *a = &k->access.at[t->access];
-        int64_t bytes = dync__ptx_turn_bytes(p, t);
+        int64_t bytes = dync__ptx_transpose_bytes(p, t);
         char name[24], base[24];
         dync__format(base, sizeof base, "%%base%d", i);
         dync__ptx_reg(p, "b64", base);
@@ -2822,9 +2830,9 @@ static void dync__ptx_turn_bases(dync__ptx *p)
     }
 }
 
-/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of
- * the loops, %in<group>b1. */
-static void dync__ptx_turn_positions(dync__ptx *p)
+/* The positions of the groups of this iteration: %l and %m<group> in the square, %i<loop>_<group>b1
+ * of the loops, %in<group>b1. */
+static void dync__ptx_transpose_positions(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
@@ -2838,9 +2846,9 @@ static void dync__ptx_turn_positions(dync__ptx *p)
             dync__format(name, sizeof name, "%%i%d_%db1", d, g);
             dync__format(c, sizeof c, "%%c%d", d);
             if (d == last)
-                dync__ptx_turn_index(p, name, "%cl", "%l");
+                dync__ptx_transpose_index(p, name, "%cl", "%l");
             else if (d == s->across)
-                dync__ptx_turn_index(p, name, "%cm", m);
+                dync__ptx_transpose_index(p, name, "%cm", m);
             else {
                 dync__ptx_reg(p, p->index, name);
                 dync__ptx_line(p, "mov.%s %s, %s", p->index, name, c);
@@ -2854,7 +2862,7 @@ static void dync__ptx_turn_positions(dync__ptx *p)
     }
 }
 
-DYNC__FN void dync__ptx_turn(dync__ptx *p)
+DYNC__FN void dync__ptx_transpose(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
     int lanes = s->side / s->vec, rows = s->block / lanes;
@@ -2862,40 +2870,40 @@ DYNC__FN void dync__ptx_turn(dync__ptx *p)
     static const char *const names[] = {"%l", "%mrow", "%smem"};
     for (int i = 0; i < 3; i++) dync__ptx_reg(p, "u32", names[i]);
     dync__ptx_reg(p, "pred", "%skip");
-    p->shared_bytes = p->turned_bytes;
+    p->shared_bytes = p->transposed_bytes;
     p->vec = s->vec;
     p->groups = s->groups;
     p->block = 1;
     dync__ptx_line(p, "mov.u32 %%smem, smem");
-    dync__ptx_turn_corner(p);
-    dync__ptx_turn_bases(p);
-    dync__ptx_turn_move(p, false);
+    dync__ptx_transpose_corner(p);
+    dync__ptx_transpose_bases(p);
+    dync__ptx_transpose_move(p, false);
     dync__ptx_line(p, "and.b32 %%l, %%thr, %d", lanes - 1);
     dync__ptx_line(p, "mul.lo.u32 %%l, %%l, %d", s->vec);
     dync__ptx_line(p, "div.u32 %%mrow, %%thr, %d", lanes);
-    for (int i = 0; i < p->n_turned; i++) out |= p->turned[i].out;
-    for (int i = 0, barrier = 0; i < p->n_turned && !barrier; i++)
-        if (!p->turned[i].out) dync__ptx_line(p, "bar.sync 0"), barrier = 1;
-    if (s->turns > 1) dync__str_add(&p->body, "NEXT:\n");
-    dync__ptx_turn_positions(p);
+    for (int i = 0; i < p->n_transposed; i++) out |= p->transposed[i].out;
+    for (int i = 0, barrier = 0; i < p->n_transposed && !barrier; i++)
+        if (!p->transposed[i].out) dync__ptx_line(p, "bar.sync 0"), barrier = 1;
+    if (s->iterations > 1) dync__str_add(&p->body, "NEXT:\n");
+    dync__ptx_transpose_positions(p);
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
-    if (s->turns > 1) {
+    if (s->iterations > 1) {
         dync__ptx_line(p, "add.u32 %%mrow, %%mrow, %d", rows * s->groups);
         dync__ptx_line(p, "setp.lt.u32 %%skip, %%mrow, %d", s->side);
         dync__ptx_line(p, "@%%skip bra NEXT");
     }
     if (!out) return;
     dync__ptx_line(p, "bar.sync 0");
-    dync__ptx_turn_move(p, true);
+    dync__ptx_transpose_move(p, true);
 }
 
 /* ==== cuda/ptx_reduce.c ============================================================================ */
 /* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
  * through shared memory, blocks through scratch memory. Before ptx.c.
  *
- * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all
- * get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry the
- * position; of equal values the earlier wins, NaN wins over all. */
+ * Order: lane l of every iteration adds up in accumulator l; accumulators, then threads (butterfly:
+ * all get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry
+ * the position; of equal values the earlier wins, NaN wins over all. */
 
 /* a partial result; place: argmax, argmin */
 typedef struct dync__ptx_pair {
@@ -2911,7 +2919,7 @@ static int dync__ptx_reduce_type(const dync__ptx *p, int i)
     return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type;
 }
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
-static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
+static bool dync__ptx_has_transposes(const dync__ptx *p) { return p->shape.iterations > 1; }
 
 static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
 {
@@ -3077,7 +3085,7 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
                 dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place,
                                guard);
         }
-        if (dync__ptx_has_turns(p))
+        if (dync__ptx_has_transposes(p))
             dync__ptx_join(p, kind, type, &acc, &x);
         else {
             dync__ptx_move(p, type, acc.value, x.value);
@@ -3410,7 +3418,7 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p)
 {
-    return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    return p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
 }
 
 /* Are the registers of i those of this block, or good everywhere? */
@@ -3716,7 +3724,7 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     dync__ptx_special(p, "%thr", "%tid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
     if (s->side) {
-        dync__ptx_turn(p);
+        dync__ptx_transpose(p);
         dync__ptx_close(p, out, s->blocks, 1, s->block);
         return;
     }
@@ -3822,7 +3830,7 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
             if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce &&
                 dync__ptx_inst(p, i)->section == 2 * phase + 1)
                 p->where[i] = 0;
-    } else if (s->turns == 1) {
+    } else if (s->iterations == 1) {
         if (p->block == 0) {
             p->block = 1;
             dync__ptx_positions(p, start);
@@ -3888,7 +3896,7 @@ static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
             s->threads = s->rows >= 4096 ? 1 : 32;
             s->block = 128;
             s->rows_per_block = (int)(128 / s->threads);
-            s->turns = 2;
+            s->iterations = 2;
         }
         dync__ptx_open(p);
         p->phase = phase;
@@ -4562,7 +4570,7 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_reg(&t->p, "pred", "%again");
     /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
      * are under way nothing is computed. */
-    dync__tile_set(t, "s32", "%turn", "mov", "%d", -ahead);
+    dync__tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
     dync__tile_label(t, "STAGE");
     dync__tile_wait(t, ahead - 1);
     dync__tile_barrier(t);
@@ -4575,8 +4583,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     }
     dync__tile_label(t, "LOADED");
     dync__tile_commit(t);
-    dync__ptx_line(&t->p, "add.s32 %%turn, %%turn, 1");
-    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%turn, 0");
+    dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
+    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
     dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
     compute(g);
     dync__gm_next_stage(g, "%from");
@@ -4682,12 +4690,12 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
  * The kernel that would have made the side stores every element of its memory once. Its loops are
  * put in the order of that memory, so that an element's place in memory is the linear index of its
  * piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
- * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn
- * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
- * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
- * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
- * it again: dync__gm_pre_worth says when that is less than a launch and two trips through
- * memory. */
+ * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a
+ * iteration of the ring its loads are issued before the multiplications of the stage that is ready
+ * (raw bits in registers), and made values, rounded to the side's dtype and stored behind them.
+ * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the
+ * other side does it again: dync__gm_pre_worth says when that is less than a launch and two trips
+ * through memory. */
 
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 
@@ -4991,8 +4999,8 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
 
 /* ---- chunks into shared memory --------------------------------------------------------------- */
 
-/* A turn's loads begin: chunks of n elements, stored from register `to` on. */
-DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
+/* An iteration's loads begin: chunks of n elements, stored from register `to` on. */
+DYNC__FN void dync__gm_pre_transpose(dync__gm *g, int s, int n, const char *to)
 {
     dync__gm_pre *pre = g->side[s].pre;
     pre->chunks = 0;
@@ -5034,7 +5042,7 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by,
     pre->place[pre->chunks++] = place;
 }
 
-/* What the turn's chunks are, to where they belong. */
+/* What the iteration's chunks are, to where they belong. */
 DYNC__FN void dync__gm_pre_finish(dync__gm *g)
 {
     char value[16][40], word[16][40], list[200];
@@ -5046,7 +5054,7 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            /* halves on CUDA cores: as they would have been in memory */
+            /* f16 values on CUDA cores: as they would have been in memory */
             if (g->kind < 0 && g->dtype != g->compute)
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
             int bytes = dync__dtype_info(dtype)->bytes,
@@ -5128,7 +5136,7 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
     dync__format(column, sizeof column, "%%pcol%d", s);
     dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "add.u32 %s, %%to, %%pput%d", to, s);
-    dync__gm_pre_turn(g, s, 16 / bytes, to);
+    dync__gm_pre_transpose(g, s, 16 / bytes, to);
     for (int r = 0; r < rows; r += by_row) {
         if (rows_left) {
             const char *here = dync__ptx_temp(p, "s32");
@@ -5323,7 +5331,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
     dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(&g->t.p, "u32"));
     dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %%gs_%d", to, s);
-    if (g->side[s].pre) dync__gm_pre_turn(g, s, per, to);
+    if (g->side[s].pre) dync__gm_pre_transpose(g, s, per, to);
     dync__gmg depth;
     if (!across) {
         dync__ptx_line(&g->t.p, "mul.lo.u32 %s, %%gc_%d, %d", k, s, per);
@@ -5351,8 +5359,8 @@ static bool dync__gmg_is_along(const dync__gm *g, int s)
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
 
-/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take
- * neighbouring lines, or depths. */
+/* Words of 4 bytes (two f16 values, or an f32 for tf32) into swizzled rows: neighbouring threads
+ * take neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
 {
     dync__ptx *p = &g->t.p;
@@ -5382,7 +5390,7 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     dync__gmg_line(g, s, line, 0);
     /* there and then: the loop has no place to keep what is loaded */
     bool pre = g->side[s].pre != NULL;
-    if (pre) dync__gm_pre_turn(g, s, 1, place);
+    if (pre) dync__gm_pre_transpose(g, s, 1, place);
     if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, 0, &depth, at, inside);
@@ -5452,7 +5460,7 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
-    if (g->side[s].pre) dync__gm_pre_turn(g, s, 1, to);
+    if (g->side[s].pre) dync__gm_pre_transpose(g, s, 1, to);
     dync__gmg depth;
     for (int i = 0; i < lines * g->depth / g->tile.threads; i++) {
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
@@ -5469,9 +5477,9 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
  *
  * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
  * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),
- * which ldmatrix.trans turns. Warps own a part of the tile each, two by two (2 x 4 in the widest).
- * A step is 32 bytes of depth: fragments of all lines of the warp are read, then every pair is
- * multiplied.
+ * which ldmatrix.trans transposes. Warps own a part of the tile each, two by two (2 x 4 in the
+ * widest). A step is 32 bytes of depth: fragments of all lines of the warp are read, then every
+ * pair is multiplied.
  *
  * In one stage a warp of 64 x 64 issues 4 x (4 + 4) ldmatrix.x4 and 4 x 32 mma (bf16), and a block
  * of 128 threads 16 cp.async a thread: 4 mma to an ldmatrix, 8 to a cp.async. 32 ldmatrix read 16
@@ -5480,10 +5488,10 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
  * Bank conflicts: none (tests/cuda/white_tile.c counts them). Accumulators are f32; integers add up
  * modulo 2^32. */
 
-/* turned: the side lies ACROSS */
+/* transposed: the side lies ACROSS */
 typedef struct dync__gmm {
     int bytes, warp_m, warp_n, warps_n;
-    bool turned[2];
+    bool transposed[2];
 } dync__gmm;
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
@@ -5577,18 +5585,19 @@ static void dync__gmm_load(dync__gm *g)
     }
 }
 
-/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for
- * pairs of chunks of the warp's lines. */
+/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is transposed
+ * for pairs of chunks of the warp's lines. */
 static void dync__gmm_lanes(dync__gm *g, int s)
 {
     dync__gmm w = dync__gmm_of(g);
     dync__ptx *p = &g->t.p;
     int lines = s ? w.warp_n : w.warp_m,
-        pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
+        pairs = w.transposed[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
     const char *name = s ? "%lb" : "%la", *warp = s ? "%wn" : "%wm",
                *first = dync__ptx_temp(p, "b32");
-    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp, w.turned[s] ? lines * w.bytes : lines);
-    if (!w.turned[s]) {
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp,
+                   w.transposed[s] ? lines * w.bytes : lines);
+    if (!w.transposed[s]) {
         dync__tile_matrix(&g->t, name, pairs, s, first);
         return;
     }
@@ -5614,11 +5623,11 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     int lines = s ? w.warp_n : w.warp_m;
     char at[24];
     for (int i = 0; i < lines / 16; i++) {
-        /* turned: 16 lines are two chunks */
-        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);
-        dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at,
-                            g->side_at[s] +
-                                (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
+        /* transposed: 16 lines are two chunks */
+        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.transposed[s] ? i % 4 : step);
+        dync__tile_ldmatrix(
+            &g->t, w.transposed[s], reg, 4 * i, at,
+            g->side_at[s] + (w.transposed[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
     for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++)
         dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
@@ -5629,7 +5638,8 @@ static void dync__gmm_compute(dync__gm *g)
     dync__gmm w = dync__gmm_of(g);
     for (int s = 0; s < 2; s++)
         for (int i = 0;
-             i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
+             i < (w.transposed[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4);
+             i++)
             dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i,
                            s ? "b" : "a", i);
     for (int step = 0; step < 4; step++) {
@@ -5701,8 +5711,8 @@ DYNC__FN void dync__gm_mma(dync__gm *g)
  *
  * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
  * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an
- * element at a time, which turns the side on its way: then eight lanes take eight neighbours in
- * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are
+ * element at a time, which transposes the side on its way: then eight lanes take eight neighbours
+ * in depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are
  * widened in registers. A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on
  * either side, half a tile apart, so that the 16-byte reads of a warp are of neighbours. Of each
  * row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage
@@ -5843,7 +5853,7 @@ static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
     int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads * per / lines;
     const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA",
                *left = s ? "%nleft" : "%mleft";
-    dync__gm_pre_turn(g, s, per, to);
+    dync__gm_pre_transpose(g, s, per, to);
     for (int i = 0; i < lines * DYNC__GMS_DEPTH / (threads * per); i++) {
         char is[40] = "";
         if (ends) {
@@ -6092,7 +6102,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
-    if (rows * groups % g->tile.threads) { /* the last turn is not for all */
+    if (rows * groups % g->tile.threads) { /* the last iteration is not for all */
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
     } else {
@@ -6654,7 +6664,7 @@ static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
 
-/* The next stage of the ring; the parity turns where it begins again. */
+/* The next stage of the ring; the parity flips where it begins again. */
 static void dync__wg_next(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
@@ -6728,7 +6738,7 @@ static void dync__wg_producer(dync__wg *w)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    int64_t turns = (w->g->k + w->depth - 1) / w->depth;
+    int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
     dync__tile_note(t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%thr, 0");
@@ -6754,7 +6764,7 @@ static void dync__wg_producer(dync__wg *w)
     dync__wg_load(w, 1);
     dync__wg_next(w);
     dync__ptx_line(p, "add.u32 %%kk, %%kk, %d", w->depth);
-    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)(turns * w->depth));
+    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)(iterations * w->depth));
     dync__ptx_line(p, "@%%more bra LOAD");
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra LOAD_TILE");
@@ -6928,7 +6938,7 @@ static void dync__wg_consumer(dync__wg *w)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    int64_t turns = (w->g->k + w->depth - 1) / w->depth;
+    int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
     dync__tile_note(t, "the other two: 64 rows each");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
     dync__tile_set(t, "u32", "%half", "sub", "%%group, 1");
@@ -6969,7 +6979,7 @@ static void dync__wg_consumer(dync__wg *w)
     dync__ptx_line(p, "mov.u32 %%before, %%stage");
     dync__wg_next(w);
     dync__ptx_line(p, "add.u32 %%kk, %%kk, 1");
-    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)turns);
+    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)iterations);
     dync__ptx_line(p, "@%%more bra MULTIPLY");
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__wg_release(w);
@@ -7030,8 +7040,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
 
-/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too
- * small a problem to fill a part of it. */
+/* Tile and cluster: the fewest passes over the device, weighted with what a tile reaches. False:
+ * too small a problem to fill a part of it. */
 static bool dync__wg_choose(dync__wg *w)
 {
     const dync__gm *g = w->g;
@@ -7141,12 +7151,12 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
  * window it reads every column that one of them needs once: 3 x 3, four neighbours: 18 loads
  * instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the
  * order of the window; what follows is done on them. The data gradient of stride 1 is the same with
- * the window turned. Data gradient of a longer stride: a thread computes a rectangle as high as the
- * stride, and as wide as the stride or a multiple, so that which elements of the window meet which
- * gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results. Weight
- * gradient: a block has a channel, or some of its positions; a thread adds up for every element of
- * the window at once, four positions side by side at a time. Threads are joined by shuffles and
- * shared memory, blocks by a second launch, in a fixed order. */
+ * the window flipped. Data gradient of a longer stride: a thread computes a rectangle as high as
+ * the stride, and as wide as the stride or a multiple, so that which elements of the window meet
+ * which gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results.
+ * Weight gradient: a block has a channel, or some of its positions; a thread adds up for every
+ * element of the window at once, four positions side by side at a time. Threads are joined by
+ * shuffles and shared memory, blocks by a second launch, in a fixed order. */
 
 enum { DYNC__GMD_THREADS = 128 };
 
@@ -8269,8 +8279,8 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
  *     blocks, joined in order
  * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
  * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
- * are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
- * element. A window of one element without padding and stride is a plain product of planes. One
+ * are, others are transposed first (ptx_transpose.c), as are the weights; with few channels element
+ * by element. A window of one element without padding and stride is a plain product of planes. One
  * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the
  * window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed
  * convolution). */
@@ -8288,8 +8298,8 @@ typedef struct dync__cuv {
     const dync__kcall *call;
     int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
     dync__cuv_array x, w, y;
-    int dtype, out;        /* out: the operand that is written */
-    bool halves, by_image; /* by_image: the images are batches of the product */
+    int dtype, out;     /* out: the operand that is written */
+    bool f16, by_image; /* f16: or bf16; by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
 
@@ -8309,7 +8319,7 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->call = call;
     v->out = call->n - 1;
     v->dtype = call->operand[v->out].dtype;
-    v->halves = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
+    v->f16 = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
     v->end = &dync__cuv_no_end;
     if (input) at[0] = 2, at[2] = 0;
     if (weight) at[1] = 2, at[2] = 1;
@@ -8333,8 +8343,8 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     int64_t plane = v->y.shape[2] * v->y.shape[3];
     bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 &&
                   v->p[0] + v->p[1] == 0;
-    v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
-    return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
+    v->by_image = simple && plane >= 64 && (!v->f16 || plane % 8 == 0);
+    return v->f16 || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -8515,7 +8525,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
     /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
-    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
+    for (int part = v->f16 ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 &&
                     own->first % per == 0 && side->offset % per == 0;
@@ -8629,7 +8639,7 @@ static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
 }
 
 /* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
- * by the window turned. */
+ * by the window flipped. */
 static dync_status dync__cuv_direct(dync__cuv *v, bool input)
 {
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
@@ -8697,7 +8707,7 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
-    int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
+    int64_t side = v->f16 ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
     if (v->gc != 1 || (kind == 3 && v->go > 8) ||
         v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW ||
         7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS)
@@ -8715,7 +8725,7 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     const int64_t *xs = v->x.stride, *ws = v->w.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
             ow = v->y.shape[3], plane = oh * ow;
-    bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
+    bool by_image = v->by_image, last = v->f16 && v->gc % 8 == 0 && !by_image;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
                  !dync__cuv_pack(v, &v->w, dync__cuv_channels_last)))
         return DYNC_ERR_MEMORY;
@@ -8831,7 +8841,7 @@ static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool la
 static dync_status dync__cuv_input(dync__cuv *v)
 {
     static const int by_output[4] = {1, 2, 3, 0};
-    bool last = v->halves && v->go % 8 == 0;
+    bool last = v->f16 && v->go % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) ||
                  !dync__cuv_pack(v, &v->w, by_output)))
         return DYNC_ERR_MEMORY;
@@ -8844,7 +8854,7 @@ static dync_status dync__cuv_input(dync__cuv *v)
 
 static dync_status dync__cuv_weight(dync__cuv *v)
 {
-    bool last = v->halves && v->gc % 8 == 0;
+    bool last = v->f16 && v->gc % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
                  (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last))))
         return DYNC_ERR_MEMORY;
@@ -8940,7 +8950,7 @@ DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcal
     dync__gm_pre *pre = a->pre = dync__gm_pre_open(&code->arena, &call->operand[s], k, 0);
     if (!pre) return false;
     bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
-    if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
+    if (v.f16 && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
     int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
     double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)),
            units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -9843,7 +9853,7 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
                            stride, name);
         return;
     }
-    /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    /* tf32: ldmatrix does not transpose words of 4 bytes; see dync__fa_weights */
     if (how == 'n' && c->bytes == 4) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
@@ -9871,7 +9881,7 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
     dync__ptx *p = &c->t.p;
     char name[24], by[24], suffix[2] = {0};
     if (!x->stage) return;
-    /* the writer has just turned, and turns back as they go on */
+    /* the writer has just transposed, and transposes back as they go on */
     dync__fa_name(by, x, "f");
     for (; *how; how++) {
         suffix[0] = *how;
@@ -10128,9 +10138,9 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
 }
 
 /* ==== cuda/attention_wgmma.c ======================================================================= */
-/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128:
- * wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks, softmax
- * and results it shares; before attention.c, which asks for it as the variant of a call.
+/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, f16 and bf16, heads up to
+ * 128: wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks,
+ * softmax and results it shares; before attention.c, which asks for it as the variant of a call.
  *
  * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
  * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials
@@ -10349,16 +10359,16 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     dync__ptx_line(p, "mov.u32 %%parity, 0");
     dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
     dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
-    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity"); /* stage 0 still */
-    for (int turn = 0; turn < 2; turn++) {             /* the first tile, the others */
-        if (turn) dync__tile_label(&c->t, "KEYS");
+    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
+    for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
+        if (iteration) dync__tile_label(&c->t, "KEYS");
         dync__fw_scores(c, &s, stage_bytes[1]);
-        if (turn) dync__fw_values(c, &o, stage_bytes[2]);
-        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", turn);
+        if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
+        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
         dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
-        dync__fa_mask(c, &s, false, turn ? "SEEN" : "SEEN_FIRST");
+        dync__fa_mask(c, &s, false, iteration ? "SEEN" : "SEEN_FIRST");
         dync__fa_exponentials(c, &s);
-        if (turn) {
+        if (iteration) {
             dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
             dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
             dync__fw_next(c, "%vstage", "%vparity");
@@ -10368,7 +10378,7 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
         dync__fw_next(c, "%stage", "%parity");
         dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
         dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-        dync__ptx_line(p, turn ? "@%%more bra KEYS" : "@!%%more bra REST");
+        dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
     dync__tile_label(&c->t, "REST");
     dync__fw_values(c, &o, stage_bytes[2]);
@@ -11659,7 +11669,7 @@ static void dync__ru_product(dync__ru *u)
                        u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
     dync__ptx_line(p, "mov.b%d %%wp, %%wfirst", u->near ? 32 : 64);
-    dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%turn");
+    dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%iteration");
     if (u->H >= 4) {
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
         dync__tile_label(&u->t, "%s", label);
@@ -11815,10 +11825,10 @@ static void dync__ru_add_product(dync__ru *u, int r)
 static void dync__ru_begin(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
-    static const char *const names[][2] = {{"s64", "%time"},  {"s32", "%index"},  {"s32", "%left"},
-                                           {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"},
-                                           {"b32", "%hp"},    {"b32", "%turn"},   {"b32", "%share"},
-                                           {"pred", "%mine"}};
+    static const char *const names[][2] = {
+        {"s64", "%time"},   {"s32", "%index"}, {"s32", "%left"}, {"pred", "%more"},
+        {"pred", "%first"}, {"pred", "%skip"}, {"b32", "%hp"},   {"b32", "%iteration"},
+        {"b32", "%share"},  {"pred", "%mine"}};
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
@@ -11857,7 +11867,7 @@ static void dync__ru_begin(dync__ru *u)
                    (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
-    dync__ptx_line(p, "mov.b32 %%turn, 0");
+    dync__ptx_line(p, "mov.b32 %%iteration, 0");
     const char *clamped = dync__ptx_temp(p, "s32");
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
@@ -11969,7 +11979,7 @@ static void dync__ru_block_text(dync__ru *u)
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__tile_label(&u->t, "NONE");
-    dync__ptx_line(p, "sub.s32 %%share, %%own, %%turn");
+    dync__ptx_line(p, "sub.s32 %%share, %%own, %%iteration");
     for (int r = 0; r < u->rb; r++) {
         if (u->grad)
             dync__ru_cell_grad(u, r);
@@ -11979,7 +11989,7 @@ static void dync__ru_block_text(dync__ru *u)
             dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty,
                            r * u->row * u->bytes, r);
     }
-    dync__ptx_line(p, "sub.s32 %%turn, %d, %%turn", copy);
+    dync__ptx_line(p, "sub.s32 %%iteration, %d, %%iteration", copy);
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
     if (u->grad)

@@ -176,7 +176,7 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
                            stride, name);
         return;
     }
-    /* tf32: no ldmatrix turns words; see dync__fa_weights */
+    /* tf32: ldmatrix does not transpose words of 4 bytes; see dync__fa_weights */
     if (how == 'n' && c->bytes == 4) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
@@ -204,7 +204,7 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
     dync__ptx *p = &c->t.p;
     char name[24], by[24], suffix[2] = {0};
     if (!x->stage) return;
-    /* the writer has just turned, and turns back as they go on */
+    /* the writer has just transposed, and transposes back as they go on */
     dync__fa_name(by, x, "f");
     for (; *how; how++) {
         suffix[0] = *how;

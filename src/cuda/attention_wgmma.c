@@ -1,6 +1,6 @@
-/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128:
- * wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks, softmax
- * and results it shares; before attention.c, which asks for it as the variant of a call.
+/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, f16 and bf16, heads up to
+ * 128: wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks,
+ * softmax and results it shares; before attention.c, which asks for it as the variant of a call.
  *
  * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
  * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials
@@ -221,16 +221,16 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     dync__ptx_line(p, "mov.u32 %%parity, 0");
     dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
     dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
-    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity"); /* stage 0 still */
-    for (int turn = 0; turn < 2; turn++) {             /* the first tile, the others */
-        if (turn) dync__tile_label(&c->t, "KEYS");
+    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
+    for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
+        if (iteration) dync__tile_label(&c->t, "KEYS");
         dync__fw_scores(c, &s, stage_bytes[1]);
-        if (turn) dync__fw_values(c, &o, stage_bytes[2]);
-        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", turn);
+        if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
+        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
         dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
-        dync__fa_mask(c, &s, false, turn ? "SEEN" : "SEEN_FIRST");
+        dync__fa_mask(c, &s, false, iteration ? "SEEN" : "SEEN_FIRST");
         dync__fa_exponentials(c, &s);
-        if (turn) {
+        if (iteration) {
             dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
             dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
             dync__fw_next(c, "%vstage", "%vparity");
@@ -240,7 +240,7 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
         dync__fw_next(c, "%stage", "%parity");
         dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
         dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-        dync__ptx_line(p, turn ? "@%%more bra KEYS" : "@!%%more bra REST");
+        dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
     dync__tile_label(&c->t, "REST");
     dync__fw_values(c, &o, stage_bytes[2]);

@@ -10,8 +10,8 @@
  *     blocks, joined in order
  * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
  * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
- * are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
- * element. A window of one element without padding and stride is a plain product of planes. One
+ * are, others are transposed first (ptx_transpose.c), as are the weights; with few channels element
+ * by element. A window of one element without padding and stride is a plain product of planes. One
  * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the
  * window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed
  * convolution). */
@@ -31,8 +31,8 @@ typedef struct dync__cuv {
     const dync__kcall *call;
     int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
     dync__cuv_array x, w, y;
-    int dtype, out;        /* out: the operand that is written */
-    bool halves, by_image; /* by_image: the images are batches of the product */
+    int dtype, out;     /* out: the operand that is written */
+    bool f16, by_image; /* f16: or bf16; by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
 
@@ -52,7 +52,7 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->call = call;
     v->out = call->n - 1;
     v->dtype = call->operand[v->out].dtype;
-    v->halves = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
+    v->f16 = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
     v->end = &dync__cuv_no_end;
     if (input) at[0] = 2, at[2] = 0;
     if (weight) at[1] = 2, at[2] = 1;
@@ -76,8 +76,8 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     int64_t plane = v->y.shape[2] * v->y.shape[3];
     bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 &&
                   v->p[0] + v->p[1] == 0;
-    v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
-    return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
+    v->by_image = simple && plane >= 64 && (!v->f16 || plane % 8 == 0);
+    return v->f16 || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
     /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
-    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
+    for (int part = v->f16 ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 &&
                     own->first % per == 0 && side->offset % per == 0;
@@ -372,7 +372,7 @@ static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
 }
 
 /* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
- * by the window turned. */
+ * by the window flipped. */
 static dync_status dync__cuv_direct(dync__cuv *v, bool input)
 {
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
@@ -440,7 +440,7 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
-    int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
+    int64_t side = v->f16 ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
     if (v->gc != 1 || (kind == 3 && v->go > 8) ||
         v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW ||
         7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS)
@@ -458,7 +458,7 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     const int64_t *xs = v->x.stride, *ws = v->w.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2],
             ow = v->y.shape[3], plane = oh * ow;
-    bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
+    bool by_image = v->by_image, last = v->f16 && v->gc % 8 == 0 && !by_image;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
                  !dync__cuv_pack(v, &v->w, dync__cuv_channels_last)))
         return DYNC_ERR_MEMORY;
@@ -574,7 +574,7 @@ static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool la
 static dync_status dync__cuv_input(dync__cuv *v)
 {
     static const int by_output[4] = {1, 2, 3, 0};
-    bool last = v->halves && v->go % 8 == 0;
+    bool last = v->f16 && v->go % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) ||
                  !dync__cuv_pack(v, &v->w, by_output)))
         return DYNC_ERR_MEMORY;
@@ -587,7 +587,7 @@ static dync_status dync__cuv_input(dync__cuv *v)
 
 static dync_status dync__cuv_weight(dync__cuv *v)
 {
-    bool last = v->halves && v->gc % 8 == 0;
+    bool last = v->f16 && v->gc % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) ||
                  (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last))))
         return DYNC_ERR_MEMORY;
@@ -683,7 +683,7 @@ DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcal
     dync__gm_pre *pre = a->pre = dync__gm_pre_open(&code->arena, &call->operand[s], k, 0);
     if (!pre) return false;
     bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
-    if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
+    if (v.f16 && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
     int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
     double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)),
            units = dync__cuda_unit_of(code->device >> 8)->units;

@@ -5,12 +5,12 @@
  * window it reads every column that one of them needs once: 3 x 3, four neighbours: 18 loads
  * instead of 36, which neighbouring threads find in the first cache. Sums are f32 (f64), in the
  * order of the window; what follows is done on them. The data gradient of stride 1 is the same with
- * the window turned. Data gradient of a longer stride: a thread computes a rectangle as high as the
- * stride, and as wide as the stride or a multiple, so that which elements of the window meet which
- * gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results. Weight
- * gradient: a block has a channel, or some of its positions; a thread adds up for every element of
- * the window at once, four positions side by side at a time. Threads are joined by shuffles and
- * shared memory, blocks by a second launch, in a fixed order. */
+ * the window flipped. Data gradient of a longer stride: a thread computes a rectangle as high as
+ * the stride, and as wide as the stride or a multiple, so that which elements of the window meet
+ * which gradient is known when the text is made: 3 x 3 of stride 2 takes 4 loads for 4 results.
+ * Weight gradient: a block has a channel, or some of its positions; a thread adds up for every
+ * element of the window at once, four positions side by side at a time. Threads are joined by
+ * shuffles and shared memory, blocks by a second launch, in a fixed order. */
 #include "../dync.in.h"
 #include "gemm.h"
 

@@ -42,7 +42,7 @@ typedef struct dync__gm_pre {
     int first, store; /* number of its first buffer; of its store */
     int64_t offset;   /* where the memory begins, in elements of the slot */
     dync__ptx p;      /* text in the making */
-    /* of the turn being loaded: see dync__gm_pre_chunk */
+    /* of the iteration being loaded: see dync__gm_pre_chunk */
     int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
 } dync__gm_pre;
@@ -153,7 +153,7 @@ DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *,
                                          const dync__kernel *k, int first);
 DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *); /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);          /* after the end is made */
-/* registers of a thread that a turn's loads take */
+/* registers of a thread that an iteration's loads take */
 DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);
 /* clocks, in a tile of that depth */
 DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);
@@ -171,7 +171,7 @@ DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *a
 DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
 DYNC__FN void dync__gm_pre_pack(dync__gm *, int dtype, int n, char value[][40], char word[][40]);
 DYNC__FN void dync__gm_pre_round(dync__gm *, char value[40]);
-DYNC__FN void dync__gm_pre_turn(dync__gm *, int side, int n, const char *to);
+DYNC__FN void dync__gm_pre_transpose(dync__gm *, int side, int n, const char *to);
 DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near,
                                  int place, const char *is, const char *inner, int inner_by,
                                  const char *left);
@@ -182,7 +182,7 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
 /* 16 bytes at a time: what is said of lines, before the loop over the depth */
 DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
-DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines); /* halves, one by one */
+DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines); /* f16 values, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 /* for CUDA cores */
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);

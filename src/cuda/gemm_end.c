@@ -111,7 +111,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
-    if (rows * groups % g->tile.threads) { /* the last turn is not for all */
+    if (rows * groups % g->tile.threads) { /* the last iteration is not for all */
         dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
     } else {

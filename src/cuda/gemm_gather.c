@@ -177,7 +177,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
     dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(&g->t.p, "u32"));
     dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %%gs_%d", to, s);
-    if (g->side[s].pre) dync__gm_pre_turn(g, s, per, to);
+    if (g->side[s].pre) dync__gm_pre_transpose(g, s, per, to);
     dync__gmg depth;
     if (!across) {
         dync__ptx_line(&g->t.p, "mul.lo.u32 %s, %%gc_%d, %d", k, s, per);
@@ -205,8 +205,8 @@ static bool dync__gmg_is_along(const dync__gm *g, int s)
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
 
-/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take
- * neighbouring lines, or depths. */
+/* Words of 4 bytes (two f16 values, or an f32 for tf32) into swizzled rows: neighbouring threads
+ * take neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
 {
     dync__ptx *p = &g->t.p;
@@ -236,7 +236,7 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     dync__gmg_line(g, s, line, 0);
     /* there and then: the loop has no place to keep what is loaded */
     bool pre = g->side[s].pre != NULL;
-    if (pre) dync__gm_pre_turn(g, s, 1, place);
+    if (pre) dync__gm_pre_transpose(g, s, 1, place);
     if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, 0, &depth, at, inside);
@@ -306,7 +306,7 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
-    if (g->side[s].pre) dync__gm_pre_turn(g, s, 1, to);
+    if (g->side[s].pre) dync__gm_pre_transpose(g, s, 1, to);
     dync__gmg depth;
     for (int i = 0; i < lines * g->depth / g->tile.threads; i++) {
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);

@@ -101,7 +101,7 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_reg(&t->p, "pred", "%again");
     /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
      * are under way nothing is computed. */
-    dync__tile_set(t, "s32", "%turn", "mov", "%d", -ahead);
+    dync__tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
     dync__tile_label(t, "STAGE");
     dync__tile_wait(t, ahead - 1);
     dync__tile_barrier(t);
@@ -114,8 +114,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     }
     dync__tile_label(t, "LOADED");
     dync__tile_commit(t);
-    dync__ptx_line(&t->p, "add.s32 %%turn, %%turn, 1");
-    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%turn, 0");
+    dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
+    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
     dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
     compute(g);
     dync__gm_next_stage(g, "%from");

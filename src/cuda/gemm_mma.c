@@ -3,9 +3,9 @@
  *
  * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
  * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),
- * which ldmatrix.trans turns. Warps own a part of the tile each, two by two (2 x 4 in the widest).
- * A step is 32 bytes of depth: fragments of all lines of the warp are read, then every pair is
- * multiplied.
+ * which ldmatrix.trans transposes. Warps own a part of the tile each, two by two (2 x 4 in the
+ * widest). A step is 32 bytes of depth: fragments of all lines of the warp are read, then every
+ * pair is multiplied.
  *
  * In one stage a warp of 64 x 64 issues 4 x (4 + 4) ldmatrix.x4 and 4 x 32 mma (bf16), and a block
  * of 128 threads 16 cp.async a thread: 4 mma to an ldmatrix, 8 to a cp.async. 32 ldmatrix read 16
@@ -16,10 +16,10 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-/* turned: the side lies ACROSS */
+/* transposed: the side lies ACROSS */
 typedef struct dync__gmm {
     int bytes, warp_m, warp_n, warps_n;
-    bool turned[2];
+    bool transposed[2];
 } dync__gmm;
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
@@ -113,18 +113,19 @@ static void dync__gmm_load(dync__gm *g)
     }
 }
 
-/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for
- * pairs of chunks of the warp's lines. */
+/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is transposed
+ * for pairs of chunks of the warp's lines. */
 static void dync__gmm_lanes(dync__gm *g, int s)
 {
     dync__gmm w = dync__gmm_of(g);
     dync__ptx *p = &g->t.p;
     int lines = s ? w.warp_n : w.warp_m,
-        pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
+        pairs = w.transposed[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
     const char *name = s ? "%lb" : "%la", *warp = s ? "%wn" : "%wm",
                *first = dync__ptx_temp(p, "b32");
-    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp, w.turned[s] ? lines * w.bytes : lines);
-    if (!w.turned[s]) {
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp,
+                   w.transposed[s] ? lines * w.bytes : lines);
+    if (!w.transposed[s]) {
         dync__tile_matrix(&g->t, name, pairs, s, first);
         return;
     }
@@ -150,11 +151,11 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     int lines = s ? w.warp_n : w.warp_m;
     char at[24];
     for (int i = 0; i < lines / 16; i++) {
-        /* turned: 16 lines are two chunks */
-        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);
-        dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at,
-                            g->side_at[s] +
-                                (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
+        /* transposed: 16 lines are two chunks */
+        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.transposed[s] ? i % 4 : step);
+        dync__tile_ldmatrix(
+            &g->t, w.transposed[s], reg, 4 * i, at,
+            g->side_at[s] + (w.transposed[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
     for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++)
         dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
@@ -165,7 +166,8 @@ static void dync__gmm_compute(dync__gm *g)
     dync__gmm w = dync__gmm_of(g);
     for (int s = 0; s < 2; s++)
         for (int i = 0;
-             i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
+             i < (w.transposed[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4);
+             i++)
             dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i,
                            s ? "b" : "a", i);
     for (int step = 0; step < 4; step++) {

@@ -5,12 +5,12 @@
  * The kernel that would have made the side stores every element of its memory once. Its loops are
  * put in the order of that memory, so that an element's place in memory is the linear index of its
  * piece: whatever walks the side by offset, line, step and batches, or gathers it, walks that
- * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a turn
- * of the ring its loads are issued before the multiplications of the stage that is ready (raw bits
- * in registers), and made values, rounded to the side's dtype and stored behind them. Elements that
- * do not exist are loaded from the block's first and are zeros. Every tile of the other side does
- * it again: dync__gm_pre_worth says when that is less than a launch and two trips through
- * memory. */
+ * index, in elements in the place of bytes. A chunk is what one thread stores at a time. In a
+ * iteration of the ring its loads are issued before the multiplications of the stage that is ready
+ * (raw bits in registers), and made values, rounded to the side's dtype and stored behind them.
+ * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the
+ * other side does it again: dync__gm_pre_worth says when that is less than a launch and two trips
+ * through memory. */
 #include "../dync.in.h"
 #include "gemm.h"
 
@@ -316,8 +316,8 @@ DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40],
 
 /* ---- chunks into shared memory --------------------------------------------------------------- */
 
-/* A turn's loads begin: chunks of n elements, stored from register `to` on. */
-DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to)
+/* An iteration's loads begin: chunks of n elements, stored from register `to` on. */
+DYNC__FN void dync__gm_pre_transpose(dync__gm *g, int s, int n, const char *to)
 {
     dync__gm_pre *pre = g->side[s].pre;
     pre->chunks = 0;
@@ -359,7 +359,7 @@ DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by,
     pre->place[pre->chunks++] = place;
 }
 
-/* What the turn's chunks are, to where they belong. */
+/* What the iteration's chunks are, to where they belong. */
 DYNC__FN void dync__gm_pre_finish(dync__gm *g)
 {
     char value[16][40], word[16][40], list[200];
@@ -371,7 +371,7 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
-            /* halves on CUDA cores: as they would have been in memory */
+            /* f16 values on CUDA cores: as they would have been in memory */
             if (g->kind < 0 && g->dtype != g->compute)
                 for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
             int bytes = dync__dtype_info(dtype)->bytes,
@@ -453,7 +453,7 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
     dync__format(column, sizeof column, "%%pcol%d", s);
     dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "b32"));
     dync__ptx_line(p, "add.u32 %s, %%to, %%pput%d", to, s);
-    dync__gm_pre_turn(g, s, 16 / bytes, to);
+    dync__gm_pre_transpose(g, s, 16 / bytes, to);
     for (int r = 0; r < rows; r += by_row) {
         if (rows_left) {
             const char *here = dync__ptx_temp(p, "s32");

@@ -3,8 +3,8 @@
  *
  * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
  * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an
- * element at a time, which turns the side on its way: then eight lanes take eight neighbours in
- * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are
+ * element at a time, which transposes the side on its way: then eight lanes take eight neighbours
+ * in depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are
  * widened in registers. A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on
  * either side, half a tile apart, so that the 16-byte reads of a warp are of neighbours. Of each
  * row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage
@@ -147,7 +147,7 @@ static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
     int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads * per / lines;
     const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA",
                *left = s ? "%nleft" : "%mleft";
-    dync__gm_pre_turn(g, s, per, to);
+    dync__gm_pre_transpose(g, s, per, to);
     for (int i = 0; i < lines * DYNC__GMS_DEPTH / (threads * per); i++) {
         char is[40] = "";
         if (ends) {

@@ -84,7 +84,7 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p)
 {
-    return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    return p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
 }
 
 /* Are the registers of i those of this block, or good everywhere? */
@@ -390,7 +390,7 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     dync__ptx_special(p, "%thr", "%tid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
     if (s->side) {
-        dync__ptx_turn(p);
+        dync__ptx_transpose(p);
         dync__ptx_close(p, out, s->blocks, 1, s->block);
         return;
     }
@@ -496,7 +496,7 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
             if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce &&
                 dync__ptx_inst(p, i)->section == 2 * phase + 1)
                 p->where[i] = 0;
-    } else if (s->turns == 1) {
+    } else if (s->iterations == 1) {
         if (p->block == 0) {
             p->block = 1;
             dync__ptx_positions(p, start);
@@ -562,7 +562,7 @@ static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
             s->threads = s->rows >= 4096 ? 1 : 32;
             s->block = 128;
             s->rows_per_block = (int)(128 / s->threads);
-            s->turns = 2;
+            s->iterations = 2;
         }
         dync__ptx_open(p);
         p->phase = phase;

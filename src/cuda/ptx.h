@@ -1,7 +1,7 @@
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c
  * holds the text builder and the whole kernel, ptx_prim.c the primitives, ptx_mem.c addresses,
  * loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
- * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
+ * ptx_f16.c pairs of half floats, ptx_transpose.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory
  * access moves. A pointwise kernel is one row and all threads of the grid. A kernel with few rows
@@ -19,21 +19,21 @@ enum {
     DYNC__PTX_CHECKS = 16,
     DYNC__PTX_BLOCK = 256,
     DYNC__PTX_LANES = 64,
-    DYNC__PTX_TURNED = 6
+    DYNC__PTX_TRANSPOSED = 6
 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
-    int mode, vec, groups; /* groups: of lanes per thread and turn */
+    int mode, vec, groups; /* groups: of lanes per thread and iteration */
     int64_t threads;       /* T; 0: the whole grid */
     int64_t rows, inner;
     /* of the loop over the row; 1: straight code, values stay in registers */
-    int64_t turns;
+    int64_t iterations;
     int64_t splits, chunk; /* of the row over blocks; inner indices of each */
     int rows_per_block, block;
     bool wide;    /* indices need 64 bits */
-    bool guarded; /* a turn may reach past the row's end */
-    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    bool guarded; /* an iteration may reach past the row's end */
+    /* ptx_transpose.c: of the squares that blocks do, 0 none; their other loop */
     int side, across;
     int64_t blocks;
 } dync__ptx_shape;
@@ -74,10 +74,10 @@ typedef struct dync__ptx_address {
     char reg[24];
 } dync__ptx_address;
 /* An access through shared memory: its place there, elements of one access of global memory. */
-typedef struct dync__ptx_turned {
+typedef struct dync__ptx_transposed {
     int buf, access, width, at;
     bool out;
-} dync__ptx_turned;
+} dync__ptx_transposed;
 typedef struct dync__ptx {
     dync__str body, regs; /* statements; declarations */
     const dync__kernel *k;
@@ -94,7 +94,7 @@ typedef struct dync__ptx {
     uint8_t *needed, *uniform;
     /* block in which the instruction's registers were last written; -1 nowhere */
     int32_t *where;
-    /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
+    /* the same of its registers of two f16 values (ptx_f16.c); NULL: there are none */
     int32_t *paired;
     int block; /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
@@ -103,8 +103,8 @@ typedef struct dync__ptx {
     dync__arena *arena;
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int n_checks;
-    dync__ptx_turned turned[DYNC__PTX_TURNED];
-    int n_turned, turned_bytes;
+    dync__ptx_transposed transposed[DYNC__PTX_TRANSPOSED];
+    int n_transposed, transposed_bytes;
     bool failed, unsupported, uses_random;
     /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that
      * is made values */
@@ -187,21 +187,22 @@ DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 /* reg += coordinate * by, in 64 bits */
 DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate,
                                    int64_t by);
-/* ---- ptx_half.c ------------------------------------------------------------------------------ */
+/* ---- ptx_f16.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
 DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
 /* name: 48 characters */
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
-/* ---- ptx_turn.c ------------------------------------------------------------------------------ */
-DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
-/* number in p->turned, or -1 */
-DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);
+/* ---- ptx_transpose.c
+ * ------------------------------------------------------------------------------ */
+DYNC__FN void dync__ptx_plan_transpose(dync__ptx *, int units, bool scalar);
+/* number in p->transposed, or -1 */
+DYNC__FN int dync__ptx_transposed_of(const dync__ptx *, const dync__inst *);
 /* address in shared memory */
-DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out,
-                                     size_t cap);
+DYNC__FN void dync__ptx_transposed_place(dync__ptx *, int transposed, int group, int element,
+                                         char *out, size_t cap);
 /* the statements of a kernel that runs in squares */
-DYNC__FN void dync__ptx_turn(dync__ptx *);
+DYNC__FN void dync__ptx_transpose(dync__ptx *);
 /* ---- ptx_reduce.c ---------------------------------------------------------------------------- */
 /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);

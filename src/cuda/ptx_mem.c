@@ -34,14 +34,14 @@ static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__acce
             dync__format(name, sizeof name, "%%o%d", d);
         else
             dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
-                         p->shape.turns == 1 && !is_flat ? 1 : p->block);
+                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
         dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
 
 static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
 {
-    bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
         dync__ptx_address *a = &p->address.at[i];
         if (a->buf == buf && a->access == access && a->group == group &&
@@ -207,23 +207,24 @@ static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
     dync__format(out + at, cap - (size_t)at, "}");
 }
 
-/* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
+/* Where element k of a group lies: address and state space; of what is transposed, in shared
+ * memory. */
 static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
                                   const char *at, char *out, size_t cap)
 {
-    int turned = dync__ptx_turned_of(p, in),
+    int transposed = dync__ptx_transposed_of(p, in),
         bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
-    if (turned >= 0)
-        dync__ptx_turned_place(p, turned, group, k, out, cap);
+    if (transposed >= 0)
+        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
     else
         dync__format(out, cap, "%s+%d", at, k * bytes);
-    return turned >= 0 ? "shared" : "global";
+    return transposed >= 0 ? "shared" : "global";
 }
 
 /* Neighbours are moved by one access? */
 static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
 {
-    if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
 }
 
@@ -246,7 +247,7 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
     bool plain = dync__ptx_is_plain(dtype);
     if (plain && p->raw == 2) return;
-    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2)
+    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
         dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
@@ -286,14 +287,14 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     char at[40] = "", to[40], guard[40], spot[64];
     int64_t along =
         row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
     char raw[40];
     if (p->raw == 2) {
         dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
         if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
         return;
     }
-    if (!turned)
+    if (!transposed)
         dync__format(at, sizeof at, "%s",
                      dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
@@ -312,8 +313,9 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     else
         dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global",
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
@@ -347,7 +349,7 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
     int per = DYNC__MIN(16 / bytes, p->vec);
     bool plain = dync__ptx_is_plain(dtype);
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_turned_of(p, in) < 0)
+    if (dync__ptx_transposed_of(p, in) < 0)
         dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
     for (int k = 0; k < p->vec; k += per) {
@@ -401,8 +403,8 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
     char at[40] = "", value[40], guard[40], spot[64];
     int64_t along =
         row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0;
-    if (!turned)
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
+    if (!transposed)
         dync__format(at, sizeof at, "%s",
                      dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_storex) {
@@ -417,8 +419,9 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
                                                 : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global",
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), spot, raw);
 }
 

@@ -1,9 +1,9 @@
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
- * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows
- * or columns, by which neighbours in memory are nearer: those along the row or those of the next
- * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of
- * its threads is read once; a longer one is read once a phase. */
+ * Flat where nothing is reduced (in squares where accesses are transposed: ptx_transpose.c). Else
+ * rows or columns, by which neighbours in memory are nearer: those along the row or those of the
+ * next row. Few long rows are split over blocks, each phase a launch. A row that fits the registers
+ * of its threads is read once; a longer one is read once a phase. */
 #include "../dync.in.h"
 #include "ptx.h"
 
@@ -12,7 +12,7 @@
 enum {
     DYNC__PTX_SPLIT_FROM = 65536,
     DYNC__PTX_ROW_LANES = 16,
-    DYNC__PTX_TURN_LANES = 32,
+    DYNC__PTX_TRANSPOSE_LANES = 32,
     DYNC__PTX_IN_FLIGHT = 4,
     DYNC__PTX_GATHERED = 7
 };
@@ -107,9 +107,9 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     }
 }
 
-/* Groups of a turn, such that a thread has four accesses under way before it waits for the first;
- * fewer where a lane is much work, as registers limit the number of threads then. */
-static int dync__ptx_turn_groups(const dync__ptx *p)
+/* Groups of an iteration, such that a thread has four accesses under way before it waits for the
+ * first; fewer where a lane is much work, as registers limit the number of threads then. */
+static int dync__ptx_transpose_groups(const dync__ptx *p)
 {
     /* words: registers that a lane's loads and accumulators hold */
     int loads = 0, work = 0, words = 0;
@@ -124,7 +124,7 @@ static int dync__ptx_turn_groups(const dync__ptx *p)
             words += dync__ptx_bits(p->k->inst.at[reduced ? in->arg[0] : i].type)[1] == '6' ? 2 : 1;
         if (reduced && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) words += 2;
     }
-    int most = DYNC__PTX_TURN_LANES / p->shape.vec,
+    int most = DYNC__PTX_TRANSPOSE_LANES / p->shape.vec,
         groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
     if (work > 60) groups = DYNC__MIN(groups, DYNC__MAX(8 / p->shape.vec, 1));
     if (work > 240) groups = 1;
@@ -223,7 +223,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
                                      .groups = 1,
                                      .threads = 1,
                                      .rows = p->shape.rows,
-                                     .turns = 2,
+                                     .iterations = 2,
                                      .splits = 1,
                                      .rows_per_block = 128,
                                      .block = 128,
@@ -259,21 +259,22 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
     int most = (keep ? 32 : DYNC__PTX_ROW_LANES) / s->vec;
     if (dync__ptx_must_keep(p)) most = DYNC__PTX_LANES / s->vec;
     if (groups <= DYNC__MAX(most, 1)) {
-        s->turns = 1;
+        s->iterations = 1;
         s->groups = (int)groups;
     } else {
-        s->groups = dync__ptx_turn_groups(p);
-        s->turns = (groups + s->groups - 1) / s->groups;
+        s->groups = dync__ptx_transpose_groups(p);
+        s->iterations = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
-        int64_t turn = s->threads * s->vec * s->groups,
+        int64_t iteration = s->threads * s->vec * s->groups,
                 alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads
                                                    : (s->rows + 31) / 32 * 32 * s->threads);
         if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) &&
             dync__ptx_may_split(p)) {
-            int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
-            s->chunk = (s->turns + splits - 1) / splits * turn;
+            int64_t splits =
+                DYNC__MIN(DYNC__MIN(s->iterations, (places + alive - 1) / alive), 1024);
+            s->chunk = (s->iterations + splits - 1) / splits * iteration;
             s->splits = (s->inner + s->chunk - 1) / s->chunk;
-            s->turns = 2; /* a loop, whose end is in a register */
+            s->iterations = 2; /* a loop, whose end is in a register */
         }
     }
     s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
@@ -298,10 +299,10 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     s->mode = DYNC__PTX_FLAT;
     s->block = DYNC__PTX_BLOCK;
     s->splits = 1;
-    s->turns = 2;
-    s->groups = dync__ptx_turn_groups(p);
+    s->iterations = 2;
+    s->groups = dync__ptx_transpose_groups(p);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups)
         s->groups /= 2;
     s->guarded = s->groups > 1;
-    if (units) dync__ptx_plan_turn(p, units, scalar);
+    if (units) dync__ptx_plan_transpose(p, units, scalar);
 }

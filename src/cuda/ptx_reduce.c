@@ -1,9 +1,9 @@
 /* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
  * through shared memory, blocks through scratch memory. Before ptx.c.
  *
- * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all
- * get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry the
- * position; of equal values the earlier wins, NaN wins over all. */
+ * Order: lane l of every iteration adds up in accumulator l; accumulators, then threads (butterfly:
+ * all get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry
+ * the position; of equal values the earlier wins, NaN wins over all. */
 #include "../dync.in.h"
 #include "ptx.h"
 
@@ -21,7 +21,7 @@ static int dync__ptx_reduce_type(const dync__ptx *p, int i)
     return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type;
 }
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
-static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
+static bool dync__ptx_has_transposes(const dync__ptx *p) { return p->shape.iterations > 1; }
 
 static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
 {
@@ -187,7 +187,7 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
                 dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place,
                                guard);
         }
-        if (dync__ptx_has_turns(p))
+        if (dync__ptx_has_transposes(p))
             dync__ptx_join(p, kind, type, &acc, &x);
         else {
             dync__ptx_move(p, type, acc.value, x.value);

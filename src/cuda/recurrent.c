@@ -244,7 +244,7 @@ static void dync__ru_product(dync__ru *u)
                        u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
     dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
     dync__ptx_line(p, "mov.b%d %%wp, %%wfirst", u->near ? 32 : 64);
-    dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%turn");
+    dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%iteration");
     if (u->H >= 4) {
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
         dync__tile_label(&u->t, "%s", label);
@@ -400,10 +400,10 @@ static void dync__ru_add_product(dync__ru *u, int r)
 static void dync__ru_begin(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
-    static const char *const names[][2] = {{"s64", "%time"},  {"s32", "%index"},  {"s32", "%left"},
-                                           {"pred", "%more"}, {"pred", "%first"}, {"pred", "%skip"},
-                                           {"b32", "%hp"},    {"b32", "%turn"},   {"b32", "%share"},
-                                           {"pred", "%mine"}};
+    static const char *const names[][2] = {
+        {"s64", "%time"},   {"s32", "%index"}, {"s32", "%left"}, {"pred", "%more"},
+        {"pred", "%first"}, {"pred", "%skip"}, {"b32", "%hp"},   {"b32", "%iteration"},
+        {"b32", "%share"},  {"pred", "%mine"}};
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
@@ -442,7 +442,7 @@ static void dync__ru_begin(dync__ru *u)
                    (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
-    dync__ptx_line(p, "mov.b32 %%turn, 0");
+    dync__ptx_line(p, "mov.b32 %%iteration, 0");
     const char *clamped = dync__ptx_temp(p, "s32");
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
@@ -554,7 +554,7 @@ static void dync__ru_block_text(dync__ru *u)
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__tile_label(&u->t, "NONE");
-    dync__ptx_line(p, "sub.s32 %%share, %%own, %%turn");
+    dync__ptx_line(p, "sub.s32 %%share, %%own, %%iteration");
     for (int r = 0; r < u->rb; r++) {
         if (u->grad)
             dync__ru_cell_grad(u, r);
@@ -564,7 +564,7 @@ static void dync__ru_block_text(dync__ru *u)
             dync__ptx_line(p, "@%%mine st.shared.%s [%%share+%d], %%h%d", u->ty,
                            r * u->row * u->bytes, r);
     }
-    dync__ptx_line(p, "sub.s32 %%turn, %d, %%turn", copy);
+    dync__ptx_line(p, "sub.s32 %%iteration, %d, %%iteration", copy);
     dync__tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
     if (u->grad)

@@ -144,7 +144,7 @@ static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
 
-/* The next stage of the ring; the parity turns where it begins again. */
+/* The next stage of the ring; the parity flips where it begins again. */
 static void dync__wg_next(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
@@ -218,7 +218,7 @@ static void dync__wg_producer(dync__wg *w)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    int64_t turns = (w->g->k + w->depth - 1) / w->depth;
+    int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
     dync__tile_note(t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%thr, 0");
@@ -244,7 +244,7 @@ static void dync__wg_producer(dync__wg *w)
     dync__wg_load(w, 1);
     dync__wg_next(w);
     dync__ptx_line(p, "add.u32 %%kk, %%kk, %d", w->depth);
-    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)(turns * w->depth));
+    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)(iterations * w->depth));
     dync__ptx_line(p, "@%%more bra LOAD");
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra LOAD_TILE");
@@ -418,7 +418,7 @@ static void dync__wg_consumer(dync__wg *w)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    int64_t turns = (w->g->k + w->depth - 1) / w->depth;
+    int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
     dync__tile_note(t, "the other two: 64 rows each");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
     dync__tile_set(t, "u32", "%half", "sub", "%%group, 1");
@@ -459,7 +459,7 @@ static void dync__wg_consumer(dync__wg *w)
     dync__ptx_line(p, "mov.u32 %%before, %%stage");
     dync__wg_next(w);
     dync__ptx_line(p, "add.u32 %%kk, %%kk, 1");
-    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)turns);
+    dync__ptx_line(p, "setp.lt.u32 %%more, %%kk, %lld", (long long)iterations);
     dync__ptx_line(p, "@%%more bra MULTIPLY");
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__wg_release(w);
@@ -520,8 +520,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
 
-/* Tile and cluster: the least turns of the device, weighted with what a tile reaches. False: too
- * small a problem to fill a part of it. */
+/* Tile and cluster: the fewest passes over the device, weighted with what a tile reaches. False:
+ * too small a problem to fill a part of it. */
 static bool dync__wg_choose(dync__wg *w)
 {
     const dync__gm *g = w->g;

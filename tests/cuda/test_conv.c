@@ -74,7 +74,7 @@ TEST(what_follows_is_done_by_the_convolution)
     for (int t = 0; t < 3; t++) DYNC_SCOPE
         {
             double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
-            /* arrays of halves are turned to channels last */
+            /* arrays of halves are transposed to channels last */
             int64_t packs = dtypes[t] == DYNC_F32 ? 0 : 2;
             EXPECT(launches_of(block, dtypes[t], 8, 7, 9, tol) <= 2 + packs);
             EXPECT(launches_of(planes, dtypes[t], 8, 8, 8, tol) <= 3);
@@ -234,8 +234,8 @@ TEST(random_convolutions_of_what_is_made)
         }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
-/* Weights of halves are turned to channels last by the second run in a row that has the same, and
- * again when they are written. */
+/* Weights of halves are transposed to channels last by the second run in a row that has the same,
+ * and again when they are written. */
 static dync_tensor *plain(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *scale)
 {
     (void)bias, (void)scale;

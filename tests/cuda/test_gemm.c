@@ -144,7 +144,7 @@ static dync_tensor *normed(dync_tensor *x, dync_tensor *w, dync_tensor *stats)
     dync_tensor *mean = dync_slice(stats, 1, 0, 1, 1), *scale = dync_slice(stats, 1, 1, 2, 1);
     return dync_matmul(dync_mul(dync_sub(x, mean), scale), w);
 }
-static dync_tensor *turned(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+static dync_tensor *transposed(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
 {
     (void)shift;
     dync_tensor *h =
@@ -196,7 +196,7 @@ TEST(what_goes_before_is_done_by_the_product)
     EXPECT_EQ_INT(launches_before(quantised, one, dync_repeat(q, dync_shape(2, 1)),
                                   dync_repeat(scale, dync_shape(2, 1)), 2e-2),
                   1);
-    EXPECT_EQ_INT(launches_before(turned, x, w, row, 2e-5), 1);
+    EXPECT_EQ_INT(launches_before(transposed, x, w, row, 2e-5), 1);
     EXPECT_EQ_INT(launches_before(shared, x, w, row, 2e-5), 2);
 }
 TEST_MAIN

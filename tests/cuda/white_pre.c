@@ -73,8 +73,8 @@ enum { MADE = 4 };
 static dync__kernel *maker(dync__arena *arena, const dync__operand *o, const problem *p,
                            int64_t *elements)
 {
-    bool turned = p->way & 4, across = p->way & 8;
-    int first = turned ? 2 : 1, second = turned ? 1 : 2; /* loops: batch, first, second */
+    bool transposed = p->way & 4, across = p->way & 8;
+    int first = transposed ? 2 : 1, second = transposed ? 1 : 2; /* loops: batch, first, second */
     const int64_t *shape = o->lay.shape, *to = o->lay.stride;
     int64_t extent[3] = {shape[0], shape[first], shape[second]},
             store[DYNC__LOOP_MAX_DIMS] = {to[0], to[first], to[second]};

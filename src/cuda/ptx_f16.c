@@ -1,21 +1,21 @@
-/* cuda/ptx_half.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
+/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
  *
  * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are halves already is one instruction on pairs of
- * lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2 * 8 + 2
- * (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149) both ways
- * give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it differs),
- * division (none for pairs), min and max (of two zeros dync takes the second, PTX the greater),
- * sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a * b + -0.
- * neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas drops what
- * nobody reads. */
+ * a sum, difference or product of two values that are f16 values already is one instruction on
+ * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
+ * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
+ * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
+ * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
+ * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
+ * drops what nobody reads. */
 #include "../dync.in.h"
 #include "ptx.h"
 
-static bool dync__ptx_is_half(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
+static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
 
 /* The half that a constant is, if it is one. */
-static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *bits)
+static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
 {
     double x = (double)dync__const_scalar(in).f;
     if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
@@ -25,26 +25,26 @@ static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *b
 }
 
 /* Is value i a half of this dtype already? */
-static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype)
+static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
 {
     const dync__inst *in = &p->k->inst.at[i];
     uint16_t bits;
     if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
     return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
-           dync__ptx_half_constant(in, dtype, &bits);
+           dync__ptx_f16_constant(in, dtype, &bits);
 }
 
 /* A rounded operator that goes by pairs. */
-static bool dync__ptx_half_rounds(const dync__ptx *p, int i)
+static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    if (in->prim != DYNC__P_wrap || !dync__ptx_is_half((int)in->imm.i)) return false;
+    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
     if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
         op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
         return false;
     for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
-        if (!dync__ptx_half_value(p, op->arg[a], (int)in->imm.i)) return false;
+        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
     return true;
 }
 
@@ -61,7 +61,7 @@ DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
     }
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_half_rounds(p, i);
+        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
         p->paired[i] = -1;
         for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
             read[in->arg[a]] |= by_pairs ? 1 : 2;
@@ -95,10 +95,10 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
 
 /* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
  * none. */
-static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;
-    if (dync__ptx_half_constant(&p->k->inst.at[i], dtype, &bits)) {
+    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
         dync__ptx_pair_constant(p, bits, name);
         return;
     }
@@ -119,7 +119,7 @@ DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *
 {
     (void)dync__ptx_use(p, i, lane);
     if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
-        !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
+        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
         return false;
     dync__ptx_pair_name(p, i, lane, name);
     return true;
@@ -130,7 +130,7 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
     if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
-        !dync__ptx_half_rounds(p, i))
+        !dync__ptx_f16_rounds(p, i))
         return false;
     const dync__inst *op = &p->k->inst.at[in->arg[0]];
     int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
@@ -140,7 +140,7 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
     p->where[i] = p->paired[i] = p->block;
     for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
         char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
-        for (int a = 0; a < n; a++) dync__ptx_half_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
         for (int e = 0; e < 2; e++)
             dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
         dync__ptx_pair_name(p, i, lane, to);

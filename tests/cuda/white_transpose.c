@@ -1,4 +1,4 @@
-/* cuda/ptx_turn.c: transposed accesses through shared memory. Random pointwise kernels whose
+/* cuda/ptx_transpose.c: transposed accesses through shared memory. Random pointwise kernels whose
  * buffers lie in random orders of the loops, against the oracle, in every dtype and alignment; the
  * places in shared memory meet in no bank; the plain form beside it gives the same bits. */
 #include "agree.h"
@@ -6,7 +6,7 @@
 
 static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64,
                              DYNC_I32, DYNC_I16, DYNC_I8,  DYNC_U8,   DYNC_BOOL};
-static int turned;
+static int transposed;
 
 /* A buffer whose loops lie in memory in `order`, outermost first. */
 static int access_of(dync__kernel *k, const int *order, int n, int gap, int64_t *elements)
@@ -64,7 +64,7 @@ static bool turns(const int64_t *extent, int n, const int *dtype, int order[][4]
     dync__ptx_text text;
     bool host[MAX_BUFS] = {false};
     if (dync__ptx_kernel(k, host, 8, shift != 0, &text) == DYNC_OK)
-        turned += strstr(dync__str_get(&text.text), "// turned") != NULL;
+        transposed += strstr(dync__str_get(&text.text), "// transposed") != NULL;
     dync__str_free(&text.text);
     bool ok = agree(k, elements, 0, shift, 0);
     dync__arena_free(&arena);
@@ -74,7 +74,7 @@ static bool turns(const int64_t *extent, int n, const int *dtype, int order[][4]
 TEST(random_orders)
 {
     int n_tests = 70;
-    turned = 0;
+    transposed = 0;
     for (int i = 0; i < n_tests; i++) {
         int n = test_random_int(2, 4), dtype[6], order[6][4], n_in = test_random_int(1, 3),
             n_out = test_random_int(1, 2);
@@ -96,7 +96,7 @@ TEST(random_orders)
             return;
         }
     }
-    EXPECT(turned > n_tests / 3);
+    EXPECT(transposed > n_tests / 3);
     EXPECT_EQ_INT(unsupported, 0);
 }
 
@@ -108,12 +108,12 @@ TEST(known_orders)
     for (int t = 0; t < DYNC__COUNT_OF(dtypes); t++) {
         int same[3] = {dtypes[t], dtypes[t], dtypes[t]}, to_pixels[2][4] = {{0, 1, 2}, {0, 2, 1}},
             both[3][4] = {{1, 0}, {1, 0}, {0, 1}};
-        turned = 0;
+        transposed = 0;
         EXPECT(turns(picture, 3, same, to_pixels, 1, 1, 0, 0));
         EXPECT(turns(square, 2, same, both, 2, 1, 0, 0));
         both[1][0] = 0, both[1][1] = 1;
         EXPECT(turns(square, 2, same, both, 2, 1, 0, 0));
-        EXPECT_EQ_INT(turned, 3);
+        EXPECT_EQ_INT(transposed, 3);
     }
 }
 
