@@ -60909,111 +60909,114 @@ DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
 #define DYNC__TRACE_H
 
 /* mark: pending calls at its entry */
-typedef struct dync__trace_frame {
-    const char *name;
-    dync_loc at;
-    int mark;
-    bool broken;
-} dync__trace_frame;
-/* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index
- * + 1); or the gradient of another place. */
+typedef struct dync__number dync__number; /* number.c: a symbolic number */
+typedef struct dync__tracer dync__tracer;
+
+/* ---- environment (env.c): the values that exist -------------------------------------------- */
+/* What a place holds: output `out` of a segment; or a foreign tensor (its index + 1); or the
+ * gradient of another place. */
 typedef struct dync__origin {
     dync__segment *seg;
     const int *in_env;
     int out, foreign;
     bool is_grad;
 } dync__origin;
+typedef struct dync__environment {        /* by place */
+    DYNC__VEC(dync__tensor *) real;       /* owned; NULL where narrowed away */
+    DYNC__VEC(dync__tensor *) fake;       /* what traced code sees of it (owned) */
+    DYNC__VEC(dync__node *) holder;       /* its placeholder in the pending graph, or NULL */
+    DYNC__VEC(dync__origin) origin;
+    int leaf[DYNC__MAX_LEAVES];           /* place of each tensor argument */
+} dync__environment;
+
+/* ---- recording (record.c): the pending graph ----------------------------------------------- */
+typedef struct dync__trace_frame {
+    const char *name;
+    dync_loc at;
+    int mark;                             /* pending calls at its entry */
+    bool broken;
+} dync__trace_frame;
+typedef struct dync__recording {
+    dync__graph *graph;                   /* NULL: nothing since the last cut */
+    int pending;                          /* calls in it */
+    bool grad_off;                        /* grad mode where it begins: what it is compiled for and runs in */
+    DYNC__VEC(dync__tensor *) made;       /* fakes of its nodes (owned) */
+    DYNC__VEC(dync__trace_frame) frames;  /* open dync_frame calls */
+    dync__number **operand;               /* of the operator being recorded, by argument; NULL: none is symbolic */
+} dync__recording;
+
+/* ---- a cut (cut.c), while it is made ------------------------------------------------------- */
+typedef struct dync__cutting {
+    const char *reason;                   /* the break that ends the pieces being compiled, or NULL */
+    int lo, hi;                           /* calls of the piece */
+    int split;                            /* one more end after so many calls; 0: none */
+    const dync__effect *then;             /* what is done there, to then_to; NULL: nothing */
+    dync__tensor *then_to;
+} dync__cutting;
+
+/* ---- what is done besides computing (effects.c) -------------------------------------------- */
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it
- * was read, or at the last cut. */
-/* of: a fake, owned */
-typedef struct dync__effect_wait {
-    dync__effect effect;
-    dync__tensor *of;
-} dync__effect_wait;
-typedef struct dync__grad_record {
-    dync__tensor *of, *before;
-    bool read;
-} dync__grad_record;
-/* number.c: a symbolic number */
-typedef struct dync__number dync__number;
-/* what a cell holds at this point of the trace */
-typedef struct dync__cell_now {
-    dync_cell *cell;
-    dync_value value;
-} dync__cell_now;
-typedef struct dync__trace_pause {
-    dync__handler *top;
-    bool compiling;
-} dync__trace_pause;
-typedef struct dync__tracer {
+ * was read, or at the last cut. Owned references to both. */
+typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
+typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait; /* of: a fake, owned */
+typedef struct dync__effects {
+    DYNC__VEC(dync__grad_record) grads;   /* read or set */
+    DYNC__VEC(dync__effect_wait) before, after; /* the others, by whether they are done before or after what is pending */
+    int hooks_seen;                       /* places whose tensors' hooks the trace has */
+} dync__effects;
+
+/* ---- symbols (number.c, dynamic.c) --------------------------------------------------------- */
+typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now; /* at this point of the trace */
+typedef struct dync__symbols {
+    DYNC__VEC(dync__number *) number;     /* arguments first; in scratch */
+    DYNC__VEC(dync__cell_now) cell;
+    int n_inputs;                         /* numbers that are inputs of graphs */
+    dync__symtab *sizes, *outer;          /* symbolic sizes of this trace, or NULL; those of the trace around it */
+} dync__symbols;
+
+/* ---- backward inside the trace (step.c) ---------------------------------------------------- */
+typedef struct dync__taping {
+    bool on, restart;                     /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked;                 /* inside backward, which runs over fakes; it ran */
+    const char *inner;                    /* what would be lost where the result's history goes on outside */
+    dync__handler recorder;               /* at the bottom, under the tape; the tracer's handler then only takes arguments into the trace */
+    dync__handler *bottom_before;
+} dync__taping;
+
+typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
+struct dync__tracer {
     dync__handler handler;
     dync__compiled *fn;
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync__graph *graph; /* pending operations; NULL: none since the last cut */
-    int pending;        /* calls in it */
-    int lo, hi;         /* calls of the piece being cut */
-    int frames_before;  /* compiles of the function when the call began */
-    /* the cut has one more end after so many of them; 0: none */
-    int split;
-    const dync__effect *at_split; /* what is done there, to of_split; NULL: nothing */
-    dync__tensor *of_split;
-    /* grad mode where it begins: what it is compiled for and runs in */
-    bool graph_grad_off;
-    /* environment: real tensors (owned), NULL where narrowed away */
-    DYNC__VEC(dync__tensor *) real;
-    DYNC__VEC(dync__tensor *) fake; /* their fakes (owned) */
-    DYNC__VEC(dync__node *) holder; /* their placeholders in the pending graph, or NULL */
-    DYNC__VEC(dync__origin) origin;
-    DYNC__VEC(dync__tensor *) made;       /* fakes of pending nodes (owned) */
+    dync__environment env;
+    dync__recording rec;
+    dync__cutting cut;
+    dync__effects effects;
+    dync__symbols symbols;
+    dync__taping tape;
+    int frames_before;                   /* compiles of the function when the call began */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
-    DYNC__VEC(dync__trace_frame) frames;  /* open dync_frame calls */
-    DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
-    /* other effects, before and after what is pending */
-    DYNC__VEC(dync__effect_wait) before, effects;
-    int hooks_seen;  /* places whose tensors' hooks the trace has */
-    int n_constants; /* calls of constant functions so far */
-    /* an allowed function runs for its shapes: it may not read values */
-    const char *inferring;
-    /* taped: what would be lost where the result's history goes on outside */
-    const char *inner;
-    /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
-    dync__handler recorder;
-    dync__handler *bottom_before;
-    /* restart: backward was met, the trace begins again under the tape */
-    bool taped, restart;
-    bool walking, walked;           /* inside backward, which runs over fakes; it ran */
-    int leaf_env[DYNC__MAX_LEAVES]; /* place of each tensor argument */
-    const dync__path_step *path;    /* decided outcomes, replayed first */
+    int n_constants;                     /* calls of constant functions so far */
+    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
+    const dync__path_step *path;         /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    /* position in the tree; NULL once the trace left it (opaque) */
-    dync__tnode *at;
-    dync__arena scratch; /* of a trace that left the tree */
-    dync_status status;  /* first failure inside the trace */
-    /* the break that ends the pieces being compiled, or NULL */
-    const char *cut_reason;
-    /* of a break that the user asks for, in his words; or NULL */
-    const char *own_reason;
-    dync_loc last_at; /* user line of the last operator or break */
-    /* fresh: something is compiled for the first time: callbacks fire */
-    bool opaque, stopped, fresh;
+    dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
+    dync__arena scratch;                 /* of a trace that left the tree */
+    dync_status status;                  /* first failure inside the trace */
+    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;                    /* user line of the last operator or break */
+    bool stopped, fresh;                 /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;   /* while an opaque function of another layer works */
-    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;            /* DYNC__SCRIPT_... */
+    dync__trace_pause resting;           /* while an opaque function of another layer works */
+    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;                    /* DYNC__SCRIPT_... */
     bool script_is_new;
-    struct dync__tracer *outer;
-    DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
-    DYNC__VEC(dync__cell_now) cell;
-    int n_number_inputs;
-    /* of the operator being recorded, by argument; NULL: none is symbolic */
-    dync__number **operand;
-    /* symbolic sizes of this trace, or NULL; those of the trace around it */
-    dync__symtab *syms, *syms_outer;
-} dync__tracer;
+    dync__tracer *outer;
+};
 
 enum {
     DYNC__SCRIPT_NONE,
@@ -62333,7 +62336,7 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
     const dync__tensor *x = t->call->tensor[k];
     bool marked = (x->marked_dims & 1u << d) != 0;
     int64_t size = x->lay.shape[d];
-    dync__symtab *s = t->syms;
+    dync__symtab *s = t->symbols.sizes;
     for (int i = 0; i < s->symbol.n && !marked; i++)
         if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size)
             return s->symbol.at[i].token;
@@ -62423,7 +62426,7 @@ DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
     for (int i = 0; i < s->expr.n; i++)
         s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
     dync__shapes_unknown(s);
-    t->syms = dync__tls.syms = dync__symtab_retain(s);
+    t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
     return true;
 }
 
@@ -62431,9 +62434,9 @@ DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__s
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
-    t->syms = dync__symtab_copy(old, value);
-    if (t->syms) dync__shapes_unknown(t->syms);
-    return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
+    t->symbols.sizes = dync__symtab_copy(old, value);
+    if (t->symbols.sizes) dync__shapes_unknown(t->symbols.sizes);
+    return t->symbols.sizes ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is
@@ -62445,23 +62448,23 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known)
         DYNC__TRY(dync__shapes_reopen(t, known->syms));
-    else if (!(t->syms = dync__symtab_new()))
+    else if (!(t->symbols.sizes = dync__symtab_new()))
         return DYNC_ERR_MEMORY;
     else
-        t->syms->salt = dync__lint_salt(t);
-    dync__tls.syms = t->syms;
+        t->symbols.sizes->salt = dync__lint_salt(t);
+    dync__tls.syms = t->symbols.sizes;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
     if (!e->leaf) return DYNC_ERR_MEMORY;
     for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
-    return t->syms->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    return t->symbols.sizes->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
 DYNC__FN void dync__shapes_close(dync__tracer *t)
 {
-    dync__tls.syms = t->syms_outer;
-    dync__symtab_free(t->syms);
-    t->syms = NULL;
+    dync__tls.syms = t->symbols.outer;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = NULL;
 }
 
 DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
@@ -62477,7 +62480,7 @@ DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__sy
 DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
-    dync__symtab *s = t->syms;
+    dync__symtab *s = t->symbols.sizes;
     if (!s) return DYNC_OK;
     if (s->violated >= 0) {
         const char *source = s->symbol.at[s->violated].source;
@@ -62536,11 +62539,11 @@ typedef struct dync__shape_pass {
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size)))
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
         return true;
-    *size = dync__symtab_simple(p->t->syms, *size);
+    *size = dync__symtab_simple(p->t->symbols.sizes, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
-    return dync__symtab_uses(p->t->syms, *size, p->uses);
+    return dync__symtab_uses(p->t->symbols.sizes, *size, p->uses);
 }
 
 DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
@@ -62569,20 +62572,20 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
-    if (!t->syms) return DYNC_OK;
-    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->syms->failed)
+    if (!t->symbols.sizes) return DYNC_OK;
+    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->symbols.sizes->failed)
         return dync_error() != DYNC_OK ? dync_error()
-               : t->syms->failed
+               : t->symbols.sizes->failed
                    ? DYNC_ERR_MEMORY
                    : dync__fail(DYNC_ERR_VALUE,
                                 "what dync_dim gives may only be passed on whole, as an "
                                 "element of a shape");
     if (!pass.any) return DYNC_OK;
-    if (!(g->syms = dync__symtab_copy(t->syms, NULL))) return DYNC_ERR_MEMORY;
+    if (!(g->syms = dync__symtab_copy(t->symbols.sizes, NULL))) return DYNC_ERR_MEMORY;
     dync__shape_known(g, known);
-    for (int i = 0; i < t->syms->symbol.n; i++) {
+    for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync__node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
+        dync__node *n = dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)
@@ -63614,10 +63617,10 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        /* an argument: another tensor in the next call */
-        dync__str_addf(s, "@L%d", (int)x->node_output);
-    else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
-        dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
+        dync__str_addf(s, "@L%d",
+                       (int)x->node_output); /* an argument: another tensor in the next call */
+    else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output])
+        dync__str_addf(s, "@%llu", (unsigned long long)t->env.real.at[x->node_output]->id);
 }
 
 /* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that
@@ -63625,8 +63628,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
 static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s)
 {
     char number[40];
-    if (dync__symtab_find(t->syms, bits)) {
-        dync__symtab_text(t->syms, bits, false, s);
+    if (dync__symtab_find(t->symbols.sizes, bits)) {
+        dync__symtab_text(t->symbols.sizes, bits, false, s);
         return;
     }
     dync__double_text(dync__sf_double(bits), number, sizeof number);
@@ -63647,8 +63650,8 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
     case DYNC__A_INT:
-        if (dync__symtab_find(t->syms, a->as.i))
-            dync__symtab_text(t->syms, a->as.i, false, s);
+        if (dync__symtab_find(t->symbols.sizes, a->as.i))
+            dync__symtab_text(t->symbols.sizes, a->as.i, false, s);
         else
             dync__str_addf(s, "%lld", (long long)a->as.i);
         break;
@@ -64005,17 +64008,17 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
-    int n = t->real.n;
-    if (!fake || !dync__vec_reserve(&t->real, n + 1) || !dync__vec_reserve(&t->fake, n + 1) ||
-        !dync__vec_reserve(&t->holder, n + 1) || !dync__vec_reserve(&t->origin, n + 1)) {
+    int n = t->env.real.n;
+    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) || !dync__vec_reserve(&t->env.fake, n + 1) ||
+        !dync__vec_reserve(&t->env.holder, n + 1) || !dync__vec_reserve(&t->env.origin, n + 1)) {
         dync__unref(fake);
         return -1;
     }
     if (real) dync__ref(real);
-    t->real.at[t->real.n++] = real;
-    t->fake.at[t->fake.n++] = fake;
-    t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
+    t->env.real.at[t->env.real.n++] = real;
+    t->env.fake.at[t->env.fake.n++] = fake;
+    t->env.holder.at[t->env.holder.n++] = NULL;
+    t->env.origin.at[t->env.origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
     fake->trace_id = t->id;
     fake->node = NULL;
     fake->node_output = n;
@@ -64091,9 +64094,9 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
-    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        /* a gradient is guarded through its owner, this one by itself */
-        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;
+    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->env.real.n; i++)
+        if (t->env.real.at[i] == real && !t->env.origin.at[i].is_grad)
+            env = i; /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     /* the variable holds one of this call's arguments: guarded, it may differ later */
     bool argument = env >= 0;
@@ -64112,7 +64115,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
         dync__foreign_aliases(e, t->call, &f, real);
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
-    t->origin.at[env].foreign = argument ? 0 : k + 1;
+    t->env.origin.at[env].foreign = argument ? 0 : k + 1;
     /* in place already; on a replayed way it is recorded */
     if (argument || t->path_pos < t->n_path) return env;
     dync__foreign_use use = {.env = env, .index = k};
@@ -64132,7 +64135,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
         return NULL;
     }
     int env = dync__tracer_foreign(t, x, NULL, NULL);
-    return env < 0 ? NULL : t->fake.at[env];
+    return env < 0 ? NULL : t->env.fake.at[env];
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -64180,23 +64183,23 @@ static const char *dync__env_source(dync__tracer *t, int env)
 {
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
-        if (t->leaf_env[i] == env) return e->tensor[i].source;
+        if (t->env.leaf[i] == env) return e->tensor[i].source;
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
         if (t->at->foreign.at[i].env == env)
             return e->foreign.at[t->at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
-        if (t->real.at[env] && !e->foreign.at[i].owner &&
-            e->foreign.at[i].id == t->real.at[env]->id)
+        if (t->env.real.at[env] && !e->foreign.at[i].owner &&
+            e->foreign.at[i].id == t->env.real.at[env]->id)
             return e->foreign.at[i].guard.source;
     return NULL;
 }
 
 DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 {
-    if (t->graph) return true;
-    t->graph = dync__graph_new("GraphModule");
-    t->graph_grad_off = dync__tls.grad_enabled_off;
-    return t->graph != NULL;
+    if (t->rec.graph) return true;
+    t->rec.graph = dync__graph_new("GraphModule");
+    t->rec.grad_off = dync__tls.grad_enabled_off;
+    return t->rec.graph != NULL;
 }
 
 DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env)
@@ -64205,9 +64208,9 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
     const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
-    if (t->fake.at[env]->flags & DYNC__T_NUMBER)
-        text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
-    dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
+    if (t->env.fake.at[env]->flags & DYNC__T_NUMBER)
+        text = dync__number_text(t, t->env.fake.at[env], &plain, &source, &cell);
+    dync__info info = dync__info_of(t->env.fake.at[env]), *known = text ? NULL : &info;
     dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
@@ -64225,15 +64228,15 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
         n->scalar = dync__arg_value(plain);
         n->sym = dync__arena_strdup(&g->arena, text);
     }
-    n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    n->requires_grad[0] = (t->env.fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
     return n;
 }
 
 static dync__node *dync__tracer_placeholder(dync__tracer *t, int env)
 {
-    if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
-    return t->holder.at[env];
+    if (!t->env.holder.at[env]) t->env.holder.at[env] = dync__tracer_input(t, t->rec.graph, env);
+    return t->env.holder.at[env];
 }
 
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
@@ -64245,8 +64248,8 @@ DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
-    dync__number **operand = t->operand;
-    t->operand = NULL; /* of the call itself, not of lists in it */
+    dync__number **operand = t->rec.operand;
+    t->rec.operand = NULL; /* of the call itself, not of lists in it */
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (operand && operand[i]) {
@@ -64259,7 +64262,7 @@ DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *
         } else if (in[i].kind == DYNC__A_LIST) {
             if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
             out[i].as.list =
-                dync__arena_alloc(&t->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
+                dync__arena_alloc(&t->rec.graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
             if (!out[i].as.list) return DYNC_ERR_MEMORY;
             DYNC__TRY(dync__tracer_args(t, in[i].n, in[i].as.list, out[i].as.list));
         }
@@ -64297,8 +64300,8 @@ static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->ki
 static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
                                                       const dync__storage *fake)
 {
-    for (int i = 0; i < t->fake.n; i++)
-        if (t->fake.at[i]->storage == fake && t->real.at[i]) return t->real.at[i]->storage;
+    for (int i = 0; i < t->env.fake.n; i++)
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i]) return t->env.real.at[i]->storage;
     return NULL;
 }
 
@@ -64325,13 +64328,13 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
 {
     const dync__node *base = dync__tracer_base(self);
     int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
-    for (int i = 0; i < t->made.n + t->fake.n; i++) {
-        dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
+    for (int i = 0; i < t->rec.made.n + t->env.fake.n; i++) {
+        dync__tensor *x = i < t->rec.made.n ? t->rec.made.at[i] : t->env.fake.at[i - t->rec.made.n];
         const dync__node *its = dync__tracer_base(x);
         int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
         if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
-        bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
-        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other])
+        bool real = env >= 0 && other >= 0 && t->env.real.at[env] && t->env.real.at[other];
+        bool same = real ? dync__tensor_shares_history(t->env.real.at[env], t->env.real.at[other])
                          : its == base && env == other;
         if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
     }
@@ -64356,14 +64359,14 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
             /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
             continue;
         }
-        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->rec.graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
         if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
         x->trace_id = t->id;
         x->node = of;
         dync__ref(x);
-        if (!dync__vec_push(&t->made, x)) {
+        if (!dync__vec_push(&t->rec.made, x)) {
             dync__unref(x);
             return DYNC_ERR_MEMORY;
         }
@@ -64386,7 +64389,7 @@ static const char *dync__tracer_module(dync__tracer *t)
         n--;
         dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
     }
-    const char *source = s.failed ? NULL : dync__arena_strdup(&t->graph->arena, dync__str_get(&s));
+    const char *source = s.failed ? NULL : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
     dync__str_free(&s);
     return source;
 }
@@ -64396,15 +64399,15 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
-    dync__number **operand = t->operand;
+    dync__number **operand = t->rec.operand;
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
-    dync__node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(t->rec.graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->source = dync__tracer_module(t);
-    t->pending++;
+    t->rec.pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));
     dync__script_op(t, c, operand);
     return DYNC_OK;
@@ -64443,7 +64446,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
         int env = dync__tracer_env_real(t, real.out[i]);
         dync__unref(real.out[i]);
         if (env < 0) return DYNC_ERR_MEMORY;
-        dync__ref(c->out[i] = t->fake.at[env]);
+        dync__ref(c->out[i] = t->env.fake.at[env]);
     }
     return status;
 }
@@ -64469,7 +64472,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
-    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+    if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
         return dync__tracer_fail(t, status);
     /* counts from the storage's beginning */
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
@@ -64503,12 +64506,12 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
         return t->status;
     }
     DYNC__TRY(dync__tracer_leaf_written(c));
-    if (t->number.n) {
+    if (t->symbols.number.n) {
         dync__number_operands(t, c, operand);
-        t->operand = operand;
+        t->rec.operand = operand;
     }
     dync_status status = dync__tracer_answer(t, c);
-    t->operand = NULL;
+    t->rec.operand = NULL;
     return status;
 }
 
@@ -64521,14 +64524,14 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
     }
     dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
-    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled,
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->rec.graph, DYNC__OP__set_grad_enabled,
                                                              1, &mode, 0, NULL, NULL)
                                           : NULL;
     if (!n)
         dync__tracer_fail(t, dync__fail_memory(0));
     else {
         n->env = -1;
-        t->pending++;
+        t->rec.pending++;
     }
     dync__tls.grad_enabled_off = !on;
 }
@@ -64544,7 +64547,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
         return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
-    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
+    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
     return real ? dync__inplace_check(real) : DYNC_OK;
 }
 
@@ -64566,7 +64569,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    t->syms_outer = dync__tls.syms;
+    t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
     bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
     if (scripted && dync__replay_begin(t)) return t->status;
@@ -64576,16 +64579,16 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0
-                             ? t->leaf_env[same]
+        t->env.leaf[i] = same >= 0
+                             ? t->env.leaf[same]
                              : dync__tracer_env_add(
                                    t, call->tensor[i],
                                    dync__fake_of(call->tensor[i],
-                                                 t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
-        if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
-        if (fresh) e->leaf_env[i] = t->leaf_env[i];
+                                                 t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        if (t->env.leaf[i] < 0) return DYNC_ERR_MEMORY;
+        if (fresh) e->leaf_env[i] = t->env.leaf[i];
     }
-    if (fresh) e->n_leaf_env = t->real.n;
+    if (fresh) e->n_leaf_env = t->env.real.n;
     DYNC__TRY(dync__numbers_open(t));
     if (scripted) dync__script_begin(t);
     return DYNC_OK;
@@ -64598,23 +64601,23 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
-    for (int i = 0; i < t->made.n; i++) {
-        t->made.at[i]->node = NULL;
-        if (!dync__script_takes(t, t->made.at[i])) dync__unref(t->made.at[i]);
+    for (int i = 0; i < t->rec.made.n; i++) {
+        t->rec.made.at[i]->node = NULL;
+        if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
     }
-    for (int i = 0; i < t->real.n; i++) {
-        dync__unref(t->real.at[i]);
-        dync__unref(t->fake.at[i]);
+    for (int i = 0; i < t->env.real.n; i++) {
+        dync__unref(t->env.real.at[i]);
+        dync__unref(t->env.fake.at[i]);
     }
-    dync__graph_unref(t->graph);
+    dync__graph_unref(t->rec.graph);
     for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
     dync__vec_free(&t->transient);
-    dync__vec_free(&t->made);
-    dync__vec_free(&t->real);
-    dync__vec_free(&t->fake);
-    dync__vec_free(&t->holder);
-    dync__vec_free(&t->origin);
-    dync__vec_free(&t->frames);
+    dync__vec_free(&t->rec.made);
+    dync__vec_free(&t->env.real);
+    dync__vec_free(&t->env.fake);
+    dync__vec_free(&t->env.holder);
+    dync__vec_free(&t->env.origin);
+    dync__vec_free(&t->rec.frames);
     dync__arena_free(&t->scratch);
     dync__script_end(t, failed);
     dync__handler_pop(&t->handler);
@@ -64630,16 +64633,16 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
     dync__tls.syms = NULL;
-    if (t->taped) dync__bottom_swap(t->bottom_before);
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
     return p;
 }
 DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 {
     dync__handler_swap(p.top);
-    if (t->taped) dync__bottom_swap(&t->recorder);
+    if (t->tape.on) dync__bottom_swap(&t->tape.recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
-    dync__tls.syms = t->syms;
+    dync__tls.syms = t->symbols.sizes;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
@@ -64651,7 +64654,7 @@ static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
     dync__trace_leaves *l = user;
     (void)h;
-    return dync__handle(l->t->fake.at[l->t->leaf_env[l->k++]]);
+    return dync__handle(l->t->env.fake.at[l->t->env.leaf[l->k++]]);
 }
 
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
@@ -64705,15 +64708,15 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
 /* ---- gradients ------------------------------------------------------------------------------- */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
 {
-    for (int i = 0; i < t->grads.n; i++)
-        if (t->grads.at[i].of == fake) return i;
+    for (int i = 0; i < t->effects.grads.n; i++)
+        if (t->effects.grads.at[i].of == fake) return i;
     return -1;
 }
 
 static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
 {
     dync__grad_record g = {fake, dync__tensor_grad(fake), read};
-    if (!dync__vec_push(&t->grads, g)) return DYNC_ERR_MEMORY;
+    if (!dync__vec_push(&t->effects.grads, g)) return DYNC_ERR_MEMORY;
     dync__ref(fake);
     if (g.before) dync__ref(g.before);
     return DYNC_OK;
@@ -64724,8 +64727,8 @@ static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bo
 static int32_t dync__grad_owner(const dync__tracer *t, int env)
 {
     for (int i = 0; i < t->entry->n_tensors; i++)
-        if (t->leaf_env[i] == env) return i + 1;
-    return -t->origin.at[env].foreign;
+        if (t->env.leaf[i] == env) return i + 1;
+    return -t->env.origin.at[env].foreign;
 }
 
 static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
@@ -64758,10 +64761,10 @@ static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor
 static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
 {
     for (int i = 0; i < t->entry->n_leaf_env; i++)
-        if (t->real.at[i] == grad) return i;
+        if (t->env.real.at[i] == grad) return i;
     int at = dync__tracer_env_real(t, grad);
     if (at < 0) return -1;
-    t->origin.at[at].is_grad = true;
+    t->env.origin.at[at].is_grad = true;
     dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
     if (!t->at || t->path_pos < t->n_path) return at;
     return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
@@ -64785,11 +64788,11 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
         else if (t->entry->foreign.at[k].absent)
             grad = NULL;
         else if (t->path_pos < t->n_path)
-            grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
+            grad = t->env.real.n < t->n_path_env ? t->path_env[t->env.real.n] : NULL;
     }
     if (!grad) return DYNC_OK;
     int at = dync__grad_env(t, env, k, grad);
-    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->fake.at[at]);
+    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->env.fake.at[at]);
 }
 
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
@@ -64817,20 +64820,20 @@ static bool dync__grad_changed(const dync__grad_record *g)
 
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
-    for (int k = 0; k < t->grads.n; k++) {
-        const dync__tensor *grad = dync__tensor_grad(t->grads.at[k].of);
-        for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
-            if (t->made.at[i] == grad) live[i] = true;
+    for (int k = 0; k < t->effects.grads.n; k++) {
+        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[k].of);
+        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == grad) live[i] = true;
     }
-    for (int k = 0; k < t->effects.n; k++)
-        for (int i = 0; t->effects.at[k].effect.kind == DYNC__DO_CELL && i < t->made.n; i++)
-            if (t->made.at[i] == t->effects.at[k].of) live[i] = true;
+    for (int k = 0; k < t->effects.after.n; k++)
+        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == t->effects.after.at[k].of) live[i] = true;
 }
 
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
-    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+    return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
 static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
@@ -64843,7 +64846,7 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
     t->entry->effects = true;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_status status = dync__effect_run(&e, t->real.at);
+    dync_status status = dync__effect_run(&e, t->env.real.at);
     dync__trace_pause_end(t, pause);
     return status;
 }
@@ -64880,18 +64883,18 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
 
 DYNC__FN dync_status dync__effects_begin(dync__tracer *t)
 {
-    int n = t->before.n;
-    t->before.n = 0;
-    return dync__effects_do(t, t->before.at, n);
+    int n = t->effects.before.n;
+    t->effects.before.n = 0;
+    return dync__effects_do(t, t->effects.before.at, n);
 }
 
 DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
 {
-    int n = t->effects.n;
-    t->effects.n = 0;
+    int n = t->effects.after.n;
+    t->effects.after.n = 0;
     DYNC__TRY(dync__effects_begin(t));
-    DYNC__TRY(dync__effects_do(t, t->effects.at, n));
-    for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    DYNC__TRY(dync__effects_do(t, t->effects.after.at, n));
+    for (int i = 0; i < t->effects.grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
     return DYNC_OK;
 }
 
@@ -64900,7 +64903,7 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
 {
     dync__effect_wait w = {e, fake};
     w.effect.value = -1;
-    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w))
+    if (before ? !dync__vec_push(&t->effects.before, w) : !dync__vec_push(&t->effects.after, w))
         return DYNC_ERR_MEMORY;
     if (fake) dync__ref(fake);
     return DYNC_OK;
@@ -64908,13 +64911,13 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
 
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
-    for (int i = 0; i < t->before.n + t->effects.n; i++) {
-        bool early = i < t->before.n;
-        dync__effect_wait *w = early ? &t->before.at[i] : &t->effects.at[i - t->before.n];
+    for (int i = 0; i < t->effects.before.n + t->effects.after.n; i++) {
+        bool early = i < t->effects.before.n;
+        dync__effect_wait *w = early ? &t->effects.before.at[i] : &t->effects.after.at[i - t->effects.before.n];
         if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
         dync__unref(w->of);
-        int *n = early ? &t->before.n : &t->effects.n,
-            after = early ? --*n - i : --*n - (i - t->before.n);
+        int *n = early ? &t->effects.before.n : &t->effects.after.n,
+            after = early ? --*n - i : --*n - (i - t->effects.before.n);
         memmove(w, w + 1, (size_t)after * sizeof *w);
         return true;
     }
@@ -64942,7 +64945,7 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
                                               bool *absent)
 {
     int env = dync__effect_env(t, fake);
-    const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
+    const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
     *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
                           !(t->at && t->entry->effects)); /* effects: what it has is this call's */
     return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
@@ -64953,38 +64956,38 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
 static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real)
 {
     DYNC__TRY(dync__effect_hooks_guard(t, env, real));
-    return dync__hooks_copy(t->fake.at[env], real);
+    return dync__hooks_copy(t->env.fake.at[env], real);
 }
 
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
 {
-    for (; t->hooks_seen < t->real.n; t->hooks_seen++) {
-        const dync__tensor *real = t->real.at[t->hooks_seen];
+    for (; t->effects.hooks_seen < t->env.real.n; t->effects.hooks_seen++) {
+        const dync__tensor *real = t->env.real.at[t->effects.hooks_seen];
         if (!real || !dync__tensor_requires_grad(real) || !dync__tensor_is_leaf(real)) continue;
-        DYNC__TRY(dync__effect_hooks_of(t, t->hooks_seen, real));
+        DYNC__TRY(dync__effect_hooks_of(t, t->effects.hooks_seen, real));
     }
     return DYNC_OK;
 }
 
 DYNC__FN void dync__effects_forget(dync__tracer *t)
 {
-    for (int i = 0; i < t->grads.n; i++) {
-        (void)dync__tensor_set_grad(t->grads.at[i].of, NULL);
-        dync__unref(t->grads.at[i].of);
-        dync__unref(t->grads.at[i].before);
+    for (int i = 0; i < t->effects.grads.n; i++) {
+        (void)dync__tensor_set_grad(t->effects.grads.at[i].of, NULL);
+        dync__unref(t->effects.grads.at[i].of);
+        dync__unref(t->effects.grads.at[i].before);
     }
-    t->grads.n = 0;
-    t->cell.n = 0;
+    t->effects.grads.n = 0;
+    t->symbols.cell.n = 0;
 }
 
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
-    for (int i = 0; i < t->effects.n; i++) dync__unref(t->effects.at[i].of);
-    for (int i = 0; i < t->before.n; i++) dync__unref(t->before.at[i].of);
-    dync__vec_free(&t->effects);
-    dync__vec_free(&t->before);
-    dync__vec_free(&t->grads);
+    for (int i = 0; i < t->effects.after.n; i++) dync__unref(t->effects.after.at[i].of);
+    for (int i = 0; i < t->effects.before.n; i++) dync__unref(t->effects.before.at[i].of);
+    dync__vec_free(&t->effects.after);
+    dync__vec_free(&t->effects.before);
+    dync__vec_free(&t->effects.grads);
 }
 
 /* ==== capture/number.c ============================================================================= */
@@ -65063,7 +65066,7 @@ DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
 {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
-    if (!x || !text || !dync__vec_push(&t->number, x)) {
+    if (!x || !text || !dync__vec_push(&t->symbols.number, x)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return NULL;
     }
@@ -65087,7 +65090,7 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
                                         const char *source)
 {
     const char *text = dync__arena_printf(&t->scratch, "s%d",
-                                          (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
     dync__number *x = dync__number_new(t, plain, text);
     int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
     dync__unref(real);
@@ -65096,7 +65099,7 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
         return NULL;
     }
     x->source = source;
-    dync__ref(x->fake = t->fake.at[env]);
+    dync__ref(x->fake = t->env.fake.at[env]);
     return x;
 }
 
@@ -65110,14 +65113,14 @@ static dync_value dync__number_sym(dync__number *x)
 /* The trace that a symbol belongs to has it; anything else is no symbol. */
 DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
 {
-    for (int i = 0; p && t && i < t->number.n; i++)
-        if (t->number.at[i] == p) return i;
+    for (int i = 0; p && t && i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i] == p) return i;
     return -1;
 }
 static dync__number *dync__number_find(const dync__tracer *t, const void *p)
 {
     int i = dync__number_index(t, p);
-    return i < 0 ? NULL : t->number.at[i];
+    return i < 0 ? NULL : t->symbols.number.at[i];
 }
 DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
 
@@ -65150,7 +65153,7 @@ DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
     dync__number *x = dync__number_new(
         t, t->call->args[e->number_arg[k]],
         dync__arena_printf(&t->scratch, "s%d",
-                           (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
+                           (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++));
     if (!x) return false;
     x->source = e->item[e->number_item[k]].source;
     x->arg = k;
@@ -65160,9 +65163,9 @@ DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
 
 DYNC__FN void dync__numbers_close(dync__tracer *t)
 {
-    for (int i = 0; i < t->number.n; i++) dync__unref(t->number.at[i]->fake);
-    dync__vec_free(&t->number);
-    dync__vec_free(&t->cell);
+    for (int i = 0; i < t->symbols.number.n; i++) dync__unref(t->symbols.number.at[i]->fake);
+    dync__vec_free(&t->symbols.number);
+    dync__vec_free(&t->symbols.cell);
 }
 
 /* The argument as the function sees it. */
@@ -65171,7 +65174,7 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
     const dync__cache_entry *e = t->entry;
     for (int k = 0; k < e->n_numbers; k++)
         if (e->number_arg[k] == i && DYNC__ATOMIC_PEEK(&e->item[e->number_item[k]].free_value)) {
-            *v = dync__number_sym(t->number.at[k]);
+            *v = dync__number_sym(t->symbols.number.at[k]);
             return true;
         }
     return false;
@@ -65180,12 +65183,12 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
 DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
                                        dync_value *plain, const char **source, bool *cell)
 {
-    for (int i = 0; i < t->number.n; i++)
-        if (t->number.at[i]->fake == fake) {
-            *plain = t->number.at[i]->plain;
-            *source = t->number.at[i]->source;
-            *cell = t->number.at[i]->cell != NULL;
-            return t->number.at[i]->text;
+    for (int i = 0; i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i]->fake == fake) {
+            *plain = t->symbols.number.at[i]->plain;
+            *source = t->symbols.number.at[i]->source;
+            *cell = t->symbols.number.at[i]->cell != NULL;
+            return t->symbols.number.at[i]->text;
         }
     return NULL;
 }
@@ -65273,8 +65276,8 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
                                                          : NULL;
         number[i] = NULL;
         if (!x) continue;
-        bool tensor = t->taped && dync__number_as_tensor(c, i);
-        if (!t->taped && dync__number_place(c->op, i))
+        bool tensor = t->tape.on && dync__number_as_tensor(c, i);
+        if (!t->tape.on && dync__number_place(c->op, i))
             number[i] = x;
         else if (!tensor)
             dync__number_fix(t, x);
@@ -65346,18 +65349,18 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     z->of[1] = y;
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
     bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
-    dync__node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
+    dync__node *n = made ? dync__graph_call(t->rec.graph, op, 2, args, 1, NULL, NULL) : NULL;
     dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
-    if (!fake || !dync__vec_push(&t->made, fake)) {
+    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
         return true;
     }
     n->has_info = false;
     n->scalar = dync__arg_value(plain);
-    n->sym = dync__arena_strdup(&t->graph->arena, z->text);
+    n->sym = dync__arena_strdup(&t->rec.graph->arena, z->text);
     n->at = t->last_at;
-    t->pending++;
+    t->rec.pending++;
     fake->trace_id = t->id;
     fake->node = n;
     /* whoever holds the value: nobody knows, so it always leaves at a break */
@@ -65369,8 +65372,8 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
 /* ---- cells ----------------------------------------------------------------------------------- */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 {
-    for (int i = 0; i < t->cell.n; i++)
-        if (t->cell.at[i].cell == cell) return &t->cell.at[i];
+    for (int i = 0; i < t->symbols.cell.n; i++)
+        if (t->symbols.cell.at[i].cell == cell) return &t->symbols.cell.at[i];
     return NULL;
 }
 
@@ -65379,7 +65382,7 @@ static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now)
 {
     dync__cache_entry *e = t->entry;
-    int env = t->real.n;
+    int env = t->env.real.n;
     bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] &&
                     (t->path_env[env]->flags & DYNC__T_NUMBER);
     dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
@@ -65405,7 +65408,7 @@ DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result)
     if (!t || !dync__tls.compiling || t->stopped) return false;
     dync__cell_now *known = dync__cell_known(t, dync__cell_handle(cell)), now;
     *result = DYNC_NONE;
-    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->cell, now))) {
+    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->symbols.cell, now))) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
@@ -65427,7 +65430,7 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
     dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
     if (known)
         known->value = v;
-    else if (!dync__vec_push(&t->cell, now))
+    else if (!dync__vec_push(&t->symbols.cell, now))
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
     dync__effect e = {
         .kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
@@ -65552,7 +65555,7 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d",
-                                (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
     n->env = env;
     return n->sym ? n : NULL;
 }
@@ -65603,7 +65606,7 @@ static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t 
         dync__graph_unref(to);
         return DYNC_ERR_MEMORY;
     }
-    for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
+    for (int i = 0; i < n; i++) in[i] = t->env.real.at[in_env[i]];
     *kept = *lift;
     kept->form = dync__graph_ref(g);
     *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in,
@@ -65648,9 +65651,9 @@ static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
 DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
 {
     const char *fn = t->fn->name;
-    for (int i = 0; i < t->frames.n; i++) {
-        dync__stack_line(s, t->frames.at[i].at, fn);
-        fn = t->frames.at[i].name;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        dync__stack_line(s, t->rec.frames.at[i].at, fn);
+        fn = t->rec.frames.at[i].name;
     }
     dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
 }
@@ -65690,16 +65693,13 @@ static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
  * NULL: it has none. */
 static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync__rewrite r;
-    dync__graph *g;
-    dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
-    dync_status status = dync__rewrite_begin(&r, t->graph, "GraphModule");
-    if (!holder) status = DYNC_ERR_MEMORY;
-    r.missing = dync__piece_input;
-    r.user = holder;
+    dync__graph *g = dync__graph_new("GraphModule");
+    dync__node **holder = dync__calloc((size_t)(t->env.real.n + 1) * sizeof *holder);
+    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__piece_map map = {g, holder};
     int k = 0;
-    for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
-        dync__node *old = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n && status == DYNC_OK; i++) {
+        dync__node *old = t->rec.graph->node.at[i];
         old->mark = NULL;
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
@@ -65707,9 +65707,10 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
         status = dync__rewrite_put(&r, old, dync__rewrite_copy);
         old->mark = r.copy[i];
     }
-    dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
-    (void)dync__rewrite_end(&r, status, &g);
-    return g;
+    dync__free(holder, (size_t)(t->env.real.n + 1) * sizeof *holder);
+    if (status == DYNC_OK) return g;
+    dync__graph_unref(g);
+    return NULL;
 }
 
 /* ---- running a segment ----------------------------------------------------------------------- */
@@ -65762,14 +65763,14 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const
  * and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
-    dync__origin o = t->origin.at[env];
+    dync__origin o = t->env.origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
     dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
     bool *used = dync__calloc((size_t)o.seg->n_out + 1);
     dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out)
                                      : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
-        t->real.at[env] = out[o.out];
+        t->env.real.at[env] = out[o.out];
         out[o.out] = NULL;
         used[o.out] = true;
         status = dync__segment_narrow(o.seg, used);
@@ -65784,15 +65785,15 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
 DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 {
     dync_status status = DYNC_OK;
-    for (int env = 0; env < t->real.n && status == DYNC_OK; env++) {
-        dync__origin o = t->origin.at[env];
-        if (t->real.at[env] || !o.seg) continue;
+    for (int env = 0; env < t->env.real.n && status == DYNC_OK; env++) {
+        dync__origin o = t->env.origin.at[env];
+        if (t->env.real.at[env] || !o.seg) continue;
         dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
         status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
-        for (int k = env; k < t->real.n && status == DYNC_OK; k++) {
-            const dync__origin *other = &t->origin.at[k];
-            if (other->seg != o.seg || other->in_env != o.in_env || t->real.at[k]) continue;
-            t->real.at[k] = out[other->out];
+        for (int k = env; k < t->env.real.n && status == DYNC_OK; k++) {
+            const dync__origin *other = &t->env.origin.at[k];
+            if (other->seg != o.seg || other->in_env != o.in_env || t->env.real.at[k]) continue;
+            t->env.real.at[k] = out[other->out];
             out[other->out] = NULL;
         }
         for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
@@ -65804,9 +65805,9 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     /* the script drops it, this call reads it */
-    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
-    return t->real.at[env];
+    if (!t->env.real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
+    if (!t->env.real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
+    return t->env.real.at[env];
 }
 
 /* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the
@@ -65858,7 +65859,7 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
 static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
     /* all ends of a frame count as one position */
-    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next)
         variants += s->site == site;
     if (variants < limit) return false;
@@ -65986,7 +65987,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
         if (env < 0)
             status = DYNC_ERR_MEMORY;
         else {
-            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
+            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
             ref.out_env[i] = env;
         }
     }
@@ -66002,19 +66003,19 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
     int n = 0;
     bound[n] = 0;
     frame[n++] = t->fn->name;
-    for (int i = 0; i < t->frames.n; i++) {
-        int mark = t->frames.at[i].mark;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        int mark = t->rec.frames.at[i].mark;
         if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
-        frame[n - 1] = t->frames.at[i].name;
+        frame[n - 1] = t->rec.frames.at[i].name;
     }
-    if (bound[n - 1] != t->pending) bound[n++] = t->pending;
-    for (int i = 1; t->split > 0 && i < n && n < cap; i++) {
-        if (bound[i - 1] >= t->split || bound[i] <= t->split) continue;
+    if (bound[n - 1] != t->rec.pending) bound[n++] = t->rec.pending;
+    for (int i = 1; t->cut.split > 0 && i < n && n < cap; i++) {
+        if (bound[i - 1] >= t->cut.split || bound[i] <= t->cut.split) continue;
         for (int k = n++; k > i; k--) {
             bound[k] = bound[k - 1];
             frame[k] = frame[k - 1];
         }
-        bound[i] = t->split;
+        bound[i] = t->cut.split;
         frame[i] = frame[i - 1];
     }
     return n - 1;
@@ -66023,8 +66024,8 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
 static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
 {
     int k = -1;
-    for (int i = 0; i < t->graph->node.n; i++) {
-        const dync__node *x = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n; i++) {
+        const dync__node *x = t->rec.graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
@@ -66047,8 +66048,8 @@ static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
 {
     dync__later l = {.t = t, .hi = hi, .wanted = n};
     int k = -1;
-    for (int i = 0; i < t->graph->node.n && !l.found; i++) {
-        dync__node *x = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n && !l.found; i++) {
+        dync__node *x = t->rec.graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
@@ -66057,17 +66058,17 @@ static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
 
 static void dync__cut_reset(dync__tracer *t)
 {
-    for (int i = 0; i < t->made.n; i++) {
-        dync__tensor *x = t->made.at[i];
+    for (int i = 0; i < t->rec.made.n; i++) {
+        dync__tensor *x = t->rec.made.at[i];
         if (x->node) x->node = NULL;
         if (!dync__script_takes(t, x)) dync__unref(x);
     }
-    t->made.n = 0;
-    dync__graph_unref(t->graph);
-    t->graph = NULL;
-    t->pending = 0;
-    for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    t->rec.made.n = 0;
+    dync__graph_unref(t->rec.graph);
+    t->rec.graph = NULL;
+    t->rec.pending = 0;
+    for (int i = 0; i < t->env.holder.n; i++) t->env.holder.at[i] = NULL;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
 }
 
 static bool dync__graph_has_effects(const dync__graph *g)
@@ -66090,21 +66091,21 @@ static bool dync__graph_has_effects(const dync__graph *g)
 static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
                                    const bool *live)
 {
-    dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
-    dync__node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
+    dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
+    dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
     dync__graph *g =
-        fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+        fakes && nodes ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi)) : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
-    for (int i = 0; i < t->made.n && g; i++) {
-        dync__node *old = t->made.at[i]->node;
+    for (int i = 0; i < t->rec.made.n && g; i++) {
+        dync__node *old = t->rec.made.at[i]->node;
         int k = old && !whole ? dync__node_ordinal(t, old) : lo;
         if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
             continue;
-        fakes[n] = t->made.at[i];
+        fakes[n] = t->rec.made.at[i];
         nodes[n++] = whole ? old : old->mark;
     }
-    int made = t->made.n;
+    int made = t->rec.made.n;
     /* nothing of it is seen by anybody */
     if (g && n == 0 && !dync__graph_has_effects(g))
         dync__graph_unref(g);
@@ -66128,9 +66129,9 @@ static dync_status dync__env_keep_all(dync__tracer *t)
 {
     /* it drops only where nothing is written (dync__script_followed) */
     if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
-    for (int i = 0; i < t->real.n; i++) {
-        bool wanted = !t->real.at[i] && t->origin.at[i].seg &&
-                      (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
+    for (int i = 0; i < t->env.real.n; i++) {
+        bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
+                      (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
         if (wanted && !dync__env_real(t, i))
             return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
@@ -66141,9 +66142,9 @@ static dync_status dync__env_keep_all(dync__tracer *t)
  * whatever running that one leaves behind. */
 static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
 {
-    bool off = t->graph_grad_off;
-    for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
-        const dync__node *n = t->graph->node.at[i];
+    bool off = t->rec.grad_off;
+    for (int i = 0, k = 0; i < t->rec.graph->node.n && k < ordinal; i++) {
+        const dync__node *n = t->rec.graph->node.at[i];
         if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
         if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
     }
@@ -66159,29 +66160,29 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
         if (dync__replay_cut(t, reason, &followed)) return followed;
         dync__replay_leave(t);
     }
-    if (!t->graph || !t->pending) return dync__effects_flush(t);
+    if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
-    if (t->at_split) DYNC__TRY(dync__effect_add(t, true, *t->at_split, t->of_split));
-    if (dync__graph_has_writes(t->graph)) DYNC__TRY(dync__env_keep_all(t));
+    if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
+    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
-    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->rec.made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++)
-        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) > 1;
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
-    t->cut_reason = reason;
+    t->cut.reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
-        t->lo = bound[i];
-        t->hi = bound[i + 1];
-        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->lo);
+        t->cut.lo = bound[i];
+        t->cut.hi = bound[i + 1];
+        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->cut.lo);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
                                  dync__piece_site(t, frame[i], reason), live);
-        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1))
+        if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
             status = dync__effects_begin(t);
     }
     dync__tls.grad_enabled_off = grad_off;
@@ -66199,16 +66200,16 @@ DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
 
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
 {
-    for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync__node *n = t->graph->node.at[i], *self;
+    for (int i = t->rec.graph ? t->rec.graph->node.n - 1 : -1; i >= 0; i--) {
+        const dync__node *n = t->rec.graph->node.at[i], *self;
         if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE ||
             n->args[0].kind != DYNC__A_NODE)
             continue;
         self = n->args[0].as.node;
         const dync__tensor *x =
-            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
-        for (int k = 0; k < t->made.n && !x; k++)
-            if (t->made.at[k]->node == self) x = t->made.at[k];
+            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->env.fake.at[self->env] : NULL;
+        for (int k = 0; k < t->rec.made.n && !x; k++)
+            if (t->rec.made.at[k]->node == self) x = t->rec.made.at[k];
         if (x && dync__tracer_same_memory(t, x, fake)) return n;
     }
     return NULL;
@@ -66221,12 +66222,12 @@ DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made,
     const dync__node *written = dync__tracer_written(t, made);
     int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0,
         last = written ? dync__node_ordinal(t, written) + 1 : 0;
-    t->split = DYNC__MAX(at, last);
-    t->at_split = then_or_null;
-    t->of_split = made;
+    t->cut.split = DYNC__MAX(at, last);
+    t->cut.then = then_or_null;
+    t->cut.then_to = made;
     dync_status status = dync__cut_live(t, NULL, NULL);
-    t->split = 0;
-    t->at_split = NULL;
+    t->cut.split = 0;
+    t->cut.then = NULL;
     return status;
 }
 
@@ -66312,7 +66313,6 @@ static void dync__break_callbacks(dync__tracer *t)
 /* From here on the C function must run in every call. */
 static void dync__tracer_leave_tree(dync__tracer *t)
 {
-    t->opaque = true;
     if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
     t->at = NULL;
 }
@@ -66328,7 +66328,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
     if (t->path_pos >= t->n_path) {
         dync__tracer_leave_tree(t);
     }
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
     if (status == DYNC_OK) status = dync__env_keep_all(t); /* whatever runs now may write */
     dync__effects_forget(t);
@@ -66352,7 +66352,7 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
  * fills them. */
 static void dync__tracer_publish_env(dync__tracer *t)
 {
-    if (t->real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->real.n);
+    if (t->env.real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->env.real.n);
 }
 
 /* A new outcome at the position t->at; too many make the position opaque. */
@@ -66392,7 +66392,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
     if (t->path_pos < t->n_path) {
         *outcome = t->path[t->path_pos].outcome;
@@ -66422,15 +66422,15 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         if (!x || !(x = dync__tracer_adopt(t, x)))
             return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         x = dync__taped_value(t, x);
-        for (int i = 0; i < t->made.n; i++)
-            if (t->made.at[i] == x) live[i] = true;
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_SYM) {
         const dync__tensor *x = dync__number_fake_of(t, v->as.p);
         if (!x)
             return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
                                               "trace than its own");
-        for (int i = 0; i < t->made.n; i++)
-            if (t->made.at[i] == x) live[i] = true;
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         const dync__list *l = dync__value_list(*v);
         if (!l) return DYNC_ERR_VALUE;
@@ -66449,7 +66449,7 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
-        if (out->n >= t->fake.n || t->fake.at[out->n] != x)
+        if (out->n >= t->env.fake.n || t->env.fake.at[out->n] != x)
             return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
                                                  "graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
@@ -66543,11 +66543,11 @@ static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *
 /* The uses along this path are known: its segments compute no more than those. */
 static dync_status dync__narrow_path(dync__tracer *t)
 {
-    bool *used = dync__calloc((size_t)t->real.n + 1), *outs = dync__calloc((size_t)t->real.n + 1);
+    bool *used = dync__calloc((size_t)t->env.real.n + 1), *outs = dync__calloc((size_t)t->env.real.n + 1);
     dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
-    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
-        const dync__origin *o = &t->origin.at[i];
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        const dync__origin *o = &t->env.origin.at[i];
         for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
     }
     const dync__tnode *n = t->entry->root;
@@ -66557,18 +66557,18 @@ static dync_status dync__narrow_path(dync__tracer *t)
         dync__mark_effects(n, used);
         n = dync__path_next(t, n);
     }
-    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
-        dync__segment *s = t->origin.at[i].seg;
-        if (!s || t->origin.at[i].out != 0) continue;
-        memset(outs, 0, (size_t)t->real.n + 1);
-        for (int j = i; j < t->real.n; j++)
-            if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env)
-                outs[t->origin.at[j].out] = used[j];
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        dync__segment *s = t->env.origin.at[i].seg;
+        if (!s || t->env.origin.at[i].out != 0) continue;
+        memset(outs, 0, (size_t)t->env.real.n + 1);
+        for (int j = i; j < t->env.real.n; j++)
+            if (t->env.origin.at[j].seg == s && t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
+                outs[t->env.origin.at[j].out] = used[j];
         if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
     }
-    dync__free(used, (size_t)t->real.n + 1);
-    dync__free(outs, (size_t)t->real.n + 1);
+    dync__free(used, (size_t)t->env.real.n + 1);
+    dync__free(outs, (size_t)t->env.real.n + 1);
     return status;
 }
 
@@ -66581,12 +66581,12 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
             return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
         dync__replay_leave(t);
     }
-    bool *live = dync__calloc((size_t)t->made.n + 1);
-    int made = t->made.n;
+    bool *live = dync__calloc((size_t)t->rec.made.n + 1);
+    int made = t->rec.made.n;
     status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
-        for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+        for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
         dync__script_returns(t, &r);
         status = dync__cut_live(t, NULL, live);
         if (status == DYNC_OK) dync__script_cut_end(t, true);
@@ -66613,7 +66613,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     uint64_t errors = dync__error_count();
     DYNC__TRY(dync__trace_arguments(t, args));
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
-    if (t->status != DYNC_OK || t->restart) return t->status;
+    if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     dync__lint_result(t, &r);
     return dync__trace_finish(t, r, out);
@@ -66645,15 +66645,15 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
  * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph || (t->taped && !t->syms)) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes)) return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
-                  t->syms->violated < 0;
-    if (t->restart)
+    t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
+                  t->symbols.sizes->violated < 0;
+    if (t->tape.restart)
         dync__tls.error_count = errors;
     else
         dync__error_raise(&inner);
@@ -66679,8 +66679,8 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
     dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    while (t.restart) {
-        bool again = t.taped;
+    while (t.tape.restart) {
+        bool again = t.tape.on;
         dync__tls.grad_enabled_off = !t.grad_mode_before;
         dync_scope_end(&scope);
         dync__tracer_close(&t);
@@ -66697,7 +66697,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
     dync_scope_end(&scope);
     /* into the caller's scope, texts too */
-    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
     dync__tracer_close(&t);
     return status;
 }
@@ -66870,9 +66870,9 @@ DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
-    if (t->real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
+    if (t->env.real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
     dync__script_event e = {.kind = DYNC__EV_FOREIGN,
-                            .value = dync__script_value_add(t, t->fake.at[env], true)};
+                            .value = dync__script_value_add(t, t->env.fake.at[env], true)};
     if (e.value >= 0) dync__script_event_add(t, e);
 }
 
@@ -66907,7 +66907,7 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
-    for (int i = t->lo; i < t->hi; i++)
+    for (int i = t->cut.lo; i < t->cut.hi; i++)
         if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
             return s->waiting.at[i];
     return -1;
@@ -66922,18 +66922,18 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     const dync__lift *lift = ref->seg->lift;
     int n = lift ? lift->n : 0, inputs = ref->seg->n_in - n;
     dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
-    bool ok = number && s->waiting.n == t->pending;
+    bool ok = number && s->waiting.n == t->rec.pending;
     for (int i = 0; i < n && ok; i++) {
         int32_t at = dync__script_call(t, lift->place[i].call);
         const dync__script_event *e = at < 0 ? NULL : &s->event.at[at];
         ok = e && e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
         if (ok)
             number[i] = (dync__cut_number){
-                at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true),
+                at, dync__script_value_add(t, t->env.fake.at[ref->in_env[inputs + i]], true),
                 lift->place[i].arg};
         ok = ok && number[i].value >= 0;
     }
-    for (int k = t->lo; k < t->hi && ok; k++) {
+    for (int k = t->cut.lo; k < t->cut.hi && ok; k++) {
         dync__script_event *e = &s->event.at[s->waiting.at[k]];
         uint32_t inside = 0;
         for (int i = 0; i < n; i++)
@@ -66965,7 +66965,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
     for (int i = 0; i < ref->seg->n_in && ok; i++)
-        dync__script_wants(t, t->fake.at[ref->in_env[i]]);
+        dync__script_wants(t, t->env.fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
     ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
@@ -67123,8 +67123,8 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     for (const dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts); s; s = s->next) n++;
     if (n >= DYNC__SCRIPTS) return;
     bool lent = false;
-    for (int i = 0; i < t->real.n; i++) {
-        lent = lent || (t->real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
+    for (int i = 0; i < t->env.real.n; i++) {
+        lent = lent || (t->env.real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
     }
     dync__script *s = t->script = dync__calloc(sizeof *s);
     if (!s) return;
@@ -67133,7 +67133,7 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     s->root = s->at = -1;
     s->writes = lent;
     t->scripted = DYNC__SCRIPT_RECORDS;
-    for (int i = 0; i < t->real.n; i++) dync__script_value_add(t, t->fake.at[i], true);
+    for (int i = 0; i < t->env.real.n; i++) dync__script_value_add(t, t->env.fake.at[i], true);
     t->script_is_new = true;
 }
 
@@ -67156,7 +67156,7 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
         DYNC__ATOMIC_STORE(&s->busy, 0);
         return;
     }
-    bool sized = !t->syms || (s->syms = dync__symtab_copy(t->syms, NULL)) != NULL;
+    bool sized = !t->symbols.sizes || (s->syms = dync__symtab_copy(t->symbols.sizes, NULL)) != NULL;
     if (failed || s->broken || s->event.n == 0 || !sized) {
         dync__script_free(s);
         return;
@@ -67193,26 +67193,26 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
-    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+    return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
 /* Room for n more places. The fakes in them are the script's references. */
 static bool dync__replay_room(dync__tracer *t, int n)
 {
-    n += t->real.n;
-    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) &&
-           dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
+    n += t->env.real.n;
+    return dync__vec_reserve(&t->env.real, n) && dync__vec_reserve(&t->env.fake, n) &&
+           dync__vec_reserve(&t->env.holder, n) && dync__vec_reserve(&t->env.origin, n);
 }
 
 /* A tensor that the call has met. */
 static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     dync__ref(real);
-    fake->node_output = t->real.n;
-    t->real.at[t->real.n++] = real;
-    t->fake.at[t->fake.n++] = fake;
-    t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){0};
+    fake->node_output = t->env.real.n;
+    t->env.real.at[t->env.real.n++] = real;
+    t->env.fake.at[t->env.fake.n++] = fake;
+    t->env.holder.at[t->env.holder.n++] = NULL;
+    t->env.origin.at[t->env.origin.n++] = (dync__origin){0};
 }
 
 /* What a segment made (taken over). A fake learns its place only where something is to read the
@@ -67220,13 +67220,13 @@ static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor
 static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
                                    dync__tensor *const *out)
 {
-    int env = t->real.n;
+    int env = t->env.real.n;
     size_t n = (size_t)p->n_out;
-    memcpy(t->real.at + env, out, n * sizeof *out);
-    memcpy(t->fake.at + env, p->fake, n * sizeof *p->fake);
-    memcpy(t->origin.at + env, p->origin, n * sizeof *p->origin);
-    memset(t->holder.at + env, 0, n * sizeof *t->holder.at);
-    t->real.n = t->fake.n = t->holder.n = t->origin.n = env + p->n_out;
+    memcpy(t->env.real.at + env, out, n * sizeof *out);
+    memcpy(t->env.fake.at + env, p->fake, n * sizeof *p->fake);
+    memcpy(t->env.origin.at + env, p->origin, n * sizeof *p->origin);
+    memset(t->env.holder.at + env, 0, n * sizeof *t->env.holder.at);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = env + p->n_out;
     for (int i = 0; i < p->n_out; i++)
         if (out[i]) p->fake[i]->node_output = env + i;
 }
@@ -67254,8 +67254,8 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
     if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
     if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s))
         return true;
-    dync__symtab_free(t->syms);
-    t->syms = dync__tls.syms = NULL;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = dync__tls.syms = NULL;
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
@@ -67293,7 +67293,7 @@ static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
     s->waiting.at[s->waiting.n++] = i;
     s->at = i;
     t->last_at = *at;
-    t->pending++;
+    t->rec.pending++;
     return dync__give(out);
 }
 
@@ -67311,19 +67311,19 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     t->handler.known = dync__replay_known;
     s->at = -1;
     s->waiting.n = 0;
-    DYNC__REPLAY_SWAP(t->real, s->real);
-    DYNC__REPLAY_SWAP(t->fake, s->fake);
-    DYNC__REPLAY_SWAP(t->holder, s->holder);
-    DYNC__REPLAY_SWAP(t->origin, s->origin);
+    DYNC__REPLAY_SWAP(t->env.real, s->real);
+    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
+    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
+    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
     if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
     for (int i = 0; i < t->call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : t->real.n;
+        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
         if (same >= 0) continue;
-        const dync__kept_value *v = &s->value.at[t->real.n];
+        const dync__kept_value *v = &s->value.at[t->env.real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
         v->fake->flags = v->flags;
         /* another one where sizes are symbolic */
@@ -67331,7 +67331,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
         dync__replay_place(t, t->call->tensor[i], v->fake);
     }
     for (int k = 0; k < e->n_numbers; k++) {
-        dync__tensor *fake = s->value.at[t->real.n].fake,
+        dync__tensor *fake = s->value.at[t->env.real.n].fake,
                      *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
         bool again = real && dync__number_again(t, k, fake);
         if (again) dync__replay_place(t, real, fake);
@@ -67345,12 +67345,12 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
 DYNC__FN void dync__replay_end(dync__tracer *t)
 {
     dync__script *s = t->script;
-    for (int i = 0; i < t->real.n; i++) dync__unref(t->real.at[i]);
-    t->real.n = t->fake.n = t->holder.n = t->origin.n = 0;
-    DYNC__REPLAY_SWAP(s->real, t->real);
-    DYNC__REPLAY_SWAP(s->fake, t->fake);
-    DYNC__REPLAY_SWAP(s->holder, t->holder);
-    DYNC__REPLAY_SWAP(s->origin, t->origin);
+    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->env.real);
+    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
+    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
+    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
     t->script = NULL;
     if (t->status == DYNC_OK) dync__script_followed(s);
     DYNC__ATOMIC_STORE(&s->busy, 0);
@@ -67372,13 +67372,13 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__number *operand[DYNC__MAX_ARGS];
     c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
     for (int i = 0; i < e->n_args; i++) {
-        operand[i] = args[i].kind == DYNC__A_PTR ? t->number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1] : NULL;
         if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
     }
-    t->operand = operand;
+    t->rec.operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     dync_status status = dync__tracer_record(t, &c);
-    t->operand = NULL;
+    t->rec.operand = NULL;
     DYNC__TRY(status);
     for (int i = 0; i < e->n_out && made; i++) {
         dync__kept_value *v = &s->value.at[e->value + i];
@@ -67399,12 +67399,12 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
-    for (int i = 0; i < t->fake.n; i++) {
-        dync__ref(t->fake.at[i]);
-        t->fake.at[i]->node_output = i;
+    for (int i = 0; i < t->env.fake.n; i++) {
+        dync__ref(t->env.fake.at[i]);
+        t->env.fake.at[i]->node_output = i;
     }
     if (status == DYNC_OK) status = dync__env_complete(t);
-    t->pending = 0;
+    t->rec.pending = 0;
     if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
@@ -67432,7 +67432,7 @@ static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync_
     case DYNC__A_TENSOR: {
         if (got->as.t == want->as.t) return true; /* where a pointer is no whole word */
         int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
-        return env >= 0 && t->real.at[env] == got->as.t;
+        return env >= 0 && t->env.real.at[env] == got->as.t;
     }
     case DYNC__A_DIMS:
         return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
@@ -67476,10 +67476,10 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
-    for (int i = t->entry->n_leaf_env; i < t->real.n; i++)
-        if (t->real.at[i] == real && !t->origin.at[i].seg) return i;
+    for (int i = t->entry->n_leaf_env; i < t->env.real.n; i++)
+        if (t->env.real.at[i] == real && !t->env.origin.at[i].seg) return i;
     for (int i = 0; i < t->entry->n_leaf_env; i++)
-        if (t->real.at[i] == real) return -1;
+        if (t->env.real.at[i] == real) return -1;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real))
@@ -67490,7 +67490,7 @@ DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real
         v->fake->flags = v->flags;
         dync__replay_place(t, real, v->fake);
         s->at = at;
-        return t->real.n - 1;
+        return t->env.real.n - 1;
     }
     return -1;
 }
@@ -67502,7 +67502,7 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
         if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
-        int before = t->real.n, env = dync__replay_foreign(t, args[i].as.t);
+        int before = t->env.real.n, env = dync__replay_foreign(t, args[i].as.t);
         if (env < 0) return false;
         any |= env >= before;
     }
@@ -67514,7 +67514,7 @@ static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
 {
     int env = dync__replay_env(t, x);
     return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 ||
-           !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
+           !t->env.real.at[env] || !dync__tensor_is_leaf(t->env.real.at[env]);
 }
 
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
@@ -67557,7 +67557,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
                 if (e->free >> i & 1) e->args[i] = c->args[i];
             t->last_at = c->at;
-            t->pending++;
+            t->rec.pending++;
             return DYNC_OK;
         }
     }
@@ -67576,7 +67576,7 @@ DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
         if (!dync__vec_push(&s->waiting, at)) return false;
         if (first) s->grad_off = grad_off;
         s->at = at;
-        t->pending++;
+        t->rec.pending++;
         dync__tls.grad_enabled_off = !on;
         return true;
     }
@@ -67653,9 +67653,9 @@ static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *
         status = dync__replay_piece(t, &cut->piece.at[i]);
     }
     dync__tls.grad_enabled_off = grad_off;
-    t->pending = 0;
+    t->rec.pending = 0;
     t->script->waiting.n = 0;
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
@@ -67667,11 +67667,11 @@ static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_reco
         const dync__segment *s = cut->piece.at[i].seg;
         for (int a = 0; s->alias && a < s->n_in; a++) {
             int env = cut->piece.at[i].in_env[a], earliest = -1;
-            const dync__tensor *x = env < t->real.n ? t->real.at[env] : NULL;
+            const dync__tensor *x = env < t->env.real.n ? t->env.real.at[env] : NULL;
             for (int b = 0; x && b < a && earliest < 0; b++) {
                 int other = cut->piece.at[i].in_env[b];
-                if (other < t->real.n && t->real.at[other] &&
-                    t->real.at[other]->storage == x->storage)
+                if (other < t->env.real.n && t->env.real.at[other] &&
+                    t->env.real.at[other]->storage == x->storage)
                     earliest = b;
             }
             if (x && earliest != s->alias[a]) return false;
@@ -67685,7 +67685,7 @@ DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status 
 {
     dync__script *s = t->script;
     *status = DYNC_OK;
-    if (!t->pending) return true;
+    if (!t->rec.pending) return true;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__cut_record *cut = s->event.at[at].cut;
         if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason))
@@ -67709,7 +67709,7 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
         if (!x || *k >= cut->result.n) return false;
         const dync__tensor *fake = t->script->value.at[cut->result.at[(*k)++]].fake;
         int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
-        return x == fake || (env >= 0 && t->real.at[env] == x);
+        return x == fake || (env >= 0 && t->env.real.at[env] == x);
     }
     const dync__list *l = dync__value_list(*v);
     for (int i = 0; l && i < l->n; i++)
@@ -67756,7 +67756,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
-    if (t->number.n) dync__number_operands(t, c, operand);
+    if (t->symbols.number.n) dync__number_operands(t, c, operand);
     /* begins in the mode of now: the tape switches it off */
     if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return dync__tape_hook(c);
@@ -67771,27 +67771,27 @@ static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
 
 DYNC__FN void dync__taped_open(dync__tracer *t)
 {
-    t->taped = true;
+    t->tape.on = true;
     t->handler.call = dync__taped_call;
-    t->recorder.call = dync__taped_record;
-    t->recorder.state = t;
-    t->bottom_before = dync__bottom_swap(&t->recorder);
+    t->tape.recorder.call = dync__taped_record;
+    t->tape.recorder.state = t;
+    t->tape.bottom_before = dync__bottom_swap(&t->tape.recorder);
 }
 
 DYNC__FN void dync__taped_close(dync__tracer *t)
 {
-    if (t->taped) dync__bottom_swap(t->bottom_before);
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
 }
 
 /* What the tape saved is an alias with the node of the value. */
 DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
 {
-    if (!t->taped) return x;
-    if (!x->node) return t->fake.at[x->node_output];
-    for (int i = t->made.n - 1; i >= 0; i--)
-        if (t->made.at[i] == x) return x;
-    for (int i = t->made.n - 1; i >= 0; i--)
-        if (t->made.at[i]->node == x->node) return t->made.at[i];
+    if (!t->tape.on) return x;
+    if (!x->node) return t->env.fake.at[x->node_output];
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i] == x) return x;
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i]->node == x->node) return t->rec.made.at[i];
     return x;
 }
 
@@ -67813,15 +67813,15 @@ typedef struct dync__taped_walk {
 } dync__taped_walk;
 static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
 {
-    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->walking};
-    t->walking = t->walked = true;
+    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
+    t->tape.walking = t->tape.walked = true;
     if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
     return w;
 }
 static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
 {
     if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
-    t->walking = w.walking;
+    t->tape.walking = w.walking;
 }
 
 DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads,
@@ -67854,13 +67854,13 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
                                 const dync_value *args, dync_value *result)
 {
     dync_value fakes[DYNC__MAX_LEAVES];
-    if (t->walking) return false;
+    if (t->tape.walking) return false;
     if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
     for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
-    t->walking = true;
+    t->tape.walking = true;
     *result = dync_apply_values(fn, nargs, fakes);
-    t->walking = false;
-    t->inner = t->inner ? t->inner : "a function with a gradient of its own";
+    t->tape.walking = false;
+    t->tape.inner = t->tape.inner ? t->tape.inner : "a function with a gradient of its own";
     return true;
 }
 
@@ -67895,38 +67895,38 @@ static void dync__taped_strip(dync__graph *g)
 static dync_status dync__taped_lives(dync__tracer *t)
 {
     bool switched = false;
-    for (int i = 0; i < t->effects.n; i++)
-        switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
-    if (!switched && !t->inner) return DYNC_OK;
+    for (int i = 0; i < t->effects.after.n; i++)
+        switched = switched || t->effects.after.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    if (!switched && !t->tape.inner) return DYNC_OK;
     return dync__tracer_fail(
         t, dync__fail(DYNC_ERR_UNSUPPORTED,
                       "%s in a function compiled with "
                       "fullgraph, whose result can "
                       "still be differentiated: "
                       "call backward inside it too, or compile it without fullgraph",
-                      t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
+                      t->tape.inner ? t->tape.inner : "dync_requires_grad_ on a tensor in use"));
 }
 
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked
  * keeps the graph's grad mode. */
 DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
 {
-    if (!t->taped || !t->graph) return DYNC_OK;
-    for (int i = 0; i < t->made.n; i++)
-        if (t->made.at[i]->node)
-            t->made.at[i]->node->requires_grad[0] =
-                (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    if (!t->tape.on || !t->rec.graph) return DYNC_OK;
+    for (int i = 0; i < t->rec.made.n; i++)
+        if (t->rec.made.at[i]->node)
+            t->rec.made.at[i]->node->requires_grad[0] =
+                (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     bool over = dync__taped_value_over(t, result);
-    for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
-    for (int i = 0; i < t->grads.n && over; i++) {
-        const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
+    for (int i = 0; i < t->env.fake.n && over; i++) over = !dync__tensor_has_history(t->env.fake.at[i]);
+    for (int i = 0; i < t->effects.grads.n && over; i++) {
+        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
         over = !grad || dync__taped_over(grad);
     }
     if (!over) return dync__taped_lives(t);
-    int calls = t->graph->node.n;
-    dync__taped_strip(t->graph);
-    t->pending -= calls - t->graph->node.n;
-    t->graph_grad_off = true;
+    int calls = t->rec.graph->node.n;
+    dync__taped_strip(t->rec.graph);
+    t->rec.pending -= calls - t->rec.graph->node.n;
+    t->rec.grad_off = true;
     return DYNC_OK;
 }
 
@@ -68124,15 +68124,15 @@ DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
+    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
     if (n) {
         n->env = -1;
-        t->pending++;
+        t->rec.pending++;
         fake->trace_id = t->id;
         fake->node = n;
         dync__ref(fake);
     }
-    if (!n || !dync__vec_push(&t->made, fake)) {
+    if (!n || !dync__vec_push(&t->rec.made, fake)) {
         if (n) dync__unref(fake);
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
@@ -68195,8 +68195,8 @@ static const dync__read_intercept *dync__capture_reads(void)
  * it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
 {
-    if (!t->fn->opt.fullgraph || t->taped) return false;
-    t->restart = t->stopped = true;
+    if (!t->fn->opt.fullgraph || t->tape.on) return false;
+    t->tape.restart = t->stopped = true;
     return true;
 }
 
@@ -68204,10 +68204,10 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
                                  dync_status *status)
 {
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     *status = DYNC_ERR_RUNTIME;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->taped) return dync__taped_backward(t, outputs, grads, opt, status);
+    if (t->tape.on) return dync__taped_backward(t, outputs, grads, opt, status);
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
@@ -68222,10 +68222,10 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
                                   dync_grad_options opt, dync_value *result)
 {
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     *result = DYNC_NONE;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->taped) {
+    if (t->tape.on) {
         *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
         return true;
     }
@@ -68286,7 +68286,7 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     dync__tracer *t = dync__tracing();
     dync__tensor *grad;
     if (!t || !dync__tracer_owns(t, leaf)) return false;
-    const dync__tensor *real = leaf->node ? NULL : t->real.at[leaf->node_output];
+    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
     if (real && !dync__tensor_is_leaf(real))
         *status = dync__fail(
             DYNC_ERR_UNSUPPORTED,
@@ -68317,10 +68317,10 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     if (!t) return false;
     *result = DYNC_NONE;
     if (t->stopped) return true;
-    if (t->fn->opt.fullgraph && !t->taped && dync__apply_traced(fn, nargs, args, result))
+    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
         return true;
     if (dync__trace_wants_tape(t)) return true;
-    if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
+    if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
@@ -68344,7 +68344,7 @@ static void dync__used_inside_count(void *user, dync__arg *a)
 }
 static bool dync__used_inside(const dync__tracer *t, int env)
 {
-    const dync__origin *o = &t->origin.at[env];
+    const dync__origin *o = &t->env.origin.at[env];
     if (!o->seg || o->seg->code.run != dync__raw_run) return false;
     const dync__graph *g = o->seg->graph;
     dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
@@ -68377,7 +68377,7 @@ static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect 
 static bool dync__trace_expose(const dync_tensor *h)
 {
     dync__tracer *t = dync__tracing();
-    if (!t || t->walking || t->fn->opt.fullgraph) return true;
+    if (!t || t->tape.walking || t->fn->opt.fullgraph) return true;
     dync__tensor *x = dync__trace_fake(t, h);
     int env = x ? dync__effect_env(t, x) : -1;
     return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
@@ -68388,7 +68388,7 @@ static bool dync__trace_expose(const dync_tensor *h)
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
     dync__tracer *t = dync__tracing();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     dync__tensor *x = dync__trace_fake(t, h);
     dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
     *id = -1;
@@ -68398,10 +68398,10 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
                                       "gradient");
         return true;
     }
-    dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    if (t->taped && dync__effect_env(t, x) < 0)
-        t->inner = "a hook on a value";
-    else if (t->taped)
+    dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->tape.on && dync__effect_env(t, x) < 0)
+        t->tape.inner = "a hook on a value";
+    else if (t->tape.on)
         status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
     else if (!dync__trace_on_value(t, x, e))
         return true;
@@ -68417,7 +68417,7 @@ static bool dync__trace_remove_hook(dync_tensor *h, int id)
     dync__tracer *t = dync__tracing();
     if (!t || t->stopped) return false;
     bool waiting = dync__effect_cancel(t, id), absent = waiting;
-    if (t->taped) return false; /* the fake has it too */
+    if (t->tape.on) return false; /* the fake has it too */
     dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
     dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
     if (status != DYNC_OK) dync__tracer_fail(t, status);
@@ -68435,8 +68435,8 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
     dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
     dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
     if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
-    if (t->taped) {
-        if (dync__effect_env(t, x) < 0) t->inner = "dync_retain_grad";
+    if (t->tape.on) {
+        if (dync__effect_env(t, x) < 0) t->tape.inner = "dync_retain_grad";
         *status = dync__trace_grad_of(t, x, &grad);
         return *status != DYNC_OK;
     }
@@ -68449,8 +68449,8 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 {
     dync__tracer *t = dync__tracing();
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
-    if (!x || t->taped) return false;
-    const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
+    if (!x || t->tape.on) return false;
+    const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
     *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
                  : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
@@ -68470,8 +68470,8 @@ static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync
                                                bool on)
 {
     int env = dync__effect_env(t, x);
-    bool leaf = t->taped                      ? dync__tensor_is_leaf(x)
-                : env >= 0 && t->real.at[env] ? dync__tensor_is_leaf(t->real.at[env])
+    bool leaf = t->tape.on                      ? dync__tensor_is_leaf(x)
+                : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
                                               : on;
     if (on && dync__dtype_info(x->dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
@@ -68496,10 +68496,10 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     *result = same ? h : NULL;
     if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
     int env = dync__effect_env(t, x);
-    if (!t->taped && (env < 0 || t->holder.at[env]) &&
+    if (!t->tape.on && (env < 0 || t->env.holder.at[env]) &&
         (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK))
         return true;
-    dync_status status = dync__effect_add(t, !t->taped, e, x);
+    dync_status status = dync__effect_add(t, !t->tape.on, e, x);
     dync__tensor_set_requires_grad(x, on);
     if (status != DYNC_OK)
         dync__tracer_fail(t, status);
@@ -68806,10 +68806,10 @@ static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool gra
 {
     dync_value items[DYNC__MAX_OUT];
     for (int i = 0; i < n->nout; i++) {
-        dync__node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = list ? dync__graph_getitem(t->rec.graph, n, i) : n;
         dync__tensor *x =
             of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
-        if (!x || !dync__vec_push(&t->made, x)) {
+        if (!x || !dync__vec_push(&t->rec.made, x)) {
             dync__unref(x);
             dync__tracer_fail(t, dync__fail_memory(0));
             return DYNC_NONE;
@@ -68866,9 +68866,9 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
             .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
     dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK &&
                                dync__tracer_graph(t)
-                           ? dync__graph_call(t->graph, -1, nargs, nodes, n, info, name)
+                           ? dync__graph_call(t->rec.graph, -1, nargs, nodes, n, info, name)
                            : NULL;
-    dync_callee *kept = node ? dync__arena_alloc(&t->graph->arena, sizeof *kept) : NULL;
+    dync_callee *kept = node ? dync__arena_alloc(&t->rec.graph->arena, sizeof *kept) : NULL;
     if (!kept) {
         dync__tracer_fail(t, dync_error() != DYNC_OK ? dync_error() : dync__fail_memory(0));
         return DYNC_NONE;
@@ -68877,7 +68877,7 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
     kept->flags = 0;
     node->callee = kept;
     node->at = t->last_at;
-    t->pending++;
+    t->rec.pending++;
     return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
 }
 
@@ -68940,7 +68940,7 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     }
     if (c.flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, &c, name, nargs, args);
     if (c.flags & DYNC__CALLEE_CONSTANT) return dync__frame_constant(t, &c, name, nargs, args);
-    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->taped && nargs <= DYNC__MAX_ARGS &&
+    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->tape.on && nargs <= DYNC__MAX_ARGS &&
         dync__allowed_fits(args, nargs))
         return dync__frame_allowed(t, &c, name, nargs, args);
     return dync__callee_invoke(&c, nargs, args);
@@ -68967,9 +68967,9 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     if (at.file) t->last_at = at;
     /* no frame of the trace */
     if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);
-    dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
+    dync__trace_frame frame = {.name = name, .at = at, .mark = t->rec.pending};
     if (t->stopped) return DYNC_NONE;
-    if (t->frames.n >= DYNC__FRAME_DEPTH) {
+    if (t->rec.frames.n >= DYNC__FRAME_DEPTH) {
         dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE,
                                         "dync_frame(%s): expected frames at most "
                                         "%d deep, got more: does the function "
@@ -68977,17 +68977,17 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
                                         name, DYNC__FRAME_DEPTH));
         return DYNC_NONE;
     }
-    if (!dync__vec_push(&t->frames, frame)) {
+    if (!dync__vec_push(&t->rec.frames, frame)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
     dync__frame_scripted(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
-    bool broken = t->frames.at[t->frames.n - 1].broken;
+    bool broken = t->rec.frames.at[t->rec.frames.n - 1].broken;
     /* its tail is a graph of its own: every other value may still be wanted */
     if (broken) dync__tracer_cut(t, NULL);
     dync__frame_scripted(t, NULL, at);
-    t->frames.n--;
+    t->rec.frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
 
@@ -77935,10 +77935,10 @@ static void dync__explainers_free(void)
 static bool dync__explainer_break(dync__explainer *e)
 {
     const dync__tracer *t = dync__tracer_peek();
-    if (!t || !t->cut_reason) return true;
+    if (!t || !t->cut.reason) return true;
     dync__str stack = {0};
     dync__trace_stack(t, &stack);
-    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut_reason),
+    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut.reason),
                             dync__arena_strdup(&e->arena, dync__str_get(&stack))};
     bool ok = !stack.failed && b.reason && b.stack && dync__vec_push(&e->breaks, b);
     dync__str_free(&stack);
@@ -84504,16 +84504,16 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
 static int dync__ca_position(void)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    return !t ? -1 : t->graph ? t->graph->node.n - t->graph->n_inputs : 0;
+    return !t ? -1 : t->rec.graph ? t->rec.graph->node.n - t->rec.graph->n_inputs : 0;
 }
 
 static void dync__ca_name(dync__tensor *t, const char *name, int from)
 {
     const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
-    if (!tracer || !t->node || t->node->graph != tracer->graph || t->name ||
+    if (!tracer || !t->node || t->node->graph != tracer->rec.graph || t->name ||
         t->node->kind == DYNC__N_PLACEHOLDER)
         return;
-    if (t->node->index - tracer->graph->n_inputs >= from)
+    if (t->node->index - tracer->rec.graph->n_inputs >= from)
         dync__graph_rename(t->node->graph, t->node, name);
 }
 
@@ -84585,7 +84585,7 @@ static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 static dync_status dync__ca_lines(dync__ca *c)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    dync__graph *g = t ? t->graph : NULL;
+    dync__graph *g = t ? t->rec.graph : NULL;
     for (int i = g ? g->n_inputs : 0, part = 0; g && i < g->node.n; i++) {
         int at = i - g->n_inputs;
         while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;

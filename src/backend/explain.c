@@ -50,10 +50,10 @@ static void dync__explainers_free(void)
 static bool dync__explainer_break(dync__explainer *e)
 {
     const dync__tracer *t = dync__tracer_peek();
-    if (!t || !t->cut_reason) return true;
+    if (!t || !t->cut.reason) return true;
     dync__str stack = {0};
     dync__trace_stack(t, &stack);
-    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut_reason),
+    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut.reason),
                             dync__arena_strdup(&e->arena, dync__str_get(&stack))};
     bool ok = !stack.failed && b.reason && b.stack && dync__vec_push(&e->breaks, b);
     dync__str_free(&stack);

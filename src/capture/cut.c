@@ -20,9 +20,9 @@ static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
 DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
 {
     const char *fn = t->fn->name;
-    for (int i = 0; i < t->frames.n; i++) {
-        dync__stack_line(s, t->frames.at[i].at, fn);
-        fn = t->frames.at[i].name;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        dync__stack_line(s, t->rec.frames.at[i].at, fn);
+        fn = t->rec.frames.at[i].name;
     }
     dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
 }
@@ -62,16 +62,13 @@ static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
  * NULL: it has none. */
 static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync__rewrite r;
-    dync__graph *g;
-    dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
-    dync_status status = dync__rewrite_begin(&r, t->graph, "GraphModule");
-    if (!holder) status = DYNC_ERR_MEMORY;
-    r.missing = dync__piece_input;
-    r.user = holder;
+    dync__graph *g = dync__graph_new("GraphModule");
+    dync__node **holder = dync__calloc((size_t)(t->env.real.n + 1) * sizeof *holder);
+    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__piece_map map = {g, holder};
     int k = 0;
-    for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
-        dync__node *old = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n && status == DYNC_OK; i++) {
+        dync__node *old = t->rec.graph->node.at[i];
         old->mark = NULL;
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
@@ -79,9 +76,10 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
         status = dync__rewrite_put(&r, old, dync__rewrite_copy);
         old->mark = r.copy[i];
     }
-    dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
-    (void)dync__rewrite_end(&r, status, &g);
-    return g;
+    dync__free(holder, (size_t)(t->env.real.n + 1) * sizeof *holder);
+    if (status == DYNC_OK) return g;
+    dync__graph_unref(g);
+    return NULL;
 }
 
 /* ---- running a segment ----------------------------------------------------------------------- */
@@ -134,14 +132,14 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const
  * and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
-    dync__origin o = t->origin.at[env];
+    dync__origin o = t->env.origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
     dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
     bool *used = dync__calloc((size_t)o.seg->n_out + 1);
     dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out)
                                      : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
-        t->real.at[env] = out[o.out];
+        t->env.real.at[env] = out[o.out];
         out[o.out] = NULL;
         used[o.out] = true;
         status = dync__segment_narrow(o.seg, used);
@@ -156,15 +154,15 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
 DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 {
     dync_status status = DYNC_OK;
-    for (int env = 0; env < t->real.n && status == DYNC_OK; env++) {
-        dync__origin o = t->origin.at[env];
-        if (t->real.at[env] || !o.seg) continue;
+    for (int env = 0; env < t->env.real.n && status == DYNC_OK; env++) {
+        dync__origin o = t->env.origin.at[env];
+        if (t->env.real.at[env] || !o.seg) continue;
         dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
         status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
-        for (int k = env; k < t->real.n && status == DYNC_OK; k++) {
-            const dync__origin *other = &t->origin.at[k];
-            if (other->seg != o.seg || other->in_env != o.in_env || t->real.at[k]) continue;
-            t->real.at[k] = out[other->out];
+        for (int k = env; k < t->env.real.n && status == DYNC_OK; k++) {
+            const dync__origin *other = &t->env.origin.at[k];
+            if (other->seg != o.seg || other->in_env != o.in_env || t->env.real.at[k]) continue;
+            t->env.real.at[k] = out[other->out];
             out[other->out] = NULL;
         }
         for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
@@ -176,9 +174,9 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     /* the script drops it, this call reads it */
-    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
-    return t->real.at[env];
+    if (!t->env.real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
+    if (!t->env.real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
+    return t->env.real.at[env];
 }
 
 /* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the
@@ -230,7 +228,7 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
 static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
     /* all ends of a frame count as one position */
-    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next)
         variants += s->site == site;
     if (variants < limit) return false;
@@ -358,7 +356,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
         if (env < 0)
             status = DYNC_ERR_MEMORY;
         else {
-            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
+            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
             ref.out_env[i] = env;
         }
     }
@@ -374,19 +372,19 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
     int n = 0;
     bound[n] = 0;
     frame[n++] = t->fn->name;
-    for (int i = 0; i < t->frames.n; i++) {
-        int mark = t->frames.at[i].mark;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        int mark = t->rec.frames.at[i].mark;
         if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
-        frame[n - 1] = t->frames.at[i].name;
+        frame[n - 1] = t->rec.frames.at[i].name;
     }
-    if (bound[n - 1] != t->pending) bound[n++] = t->pending;
-    for (int i = 1; t->split > 0 && i < n && n < cap; i++) {
-        if (bound[i - 1] >= t->split || bound[i] <= t->split) continue;
+    if (bound[n - 1] != t->rec.pending) bound[n++] = t->rec.pending;
+    for (int i = 1; t->cut.split > 0 && i < n && n < cap; i++) {
+        if (bound[i - 1] >= t->cut.split || bound[i] <= t->cut.split) continue;
         for (int k = n++; k > i; k--) {
             bound[k] = bound[k - 1];
             frame[k] = frame[k - 1];
         }
-        bound[i] = t->split;
+        bound[i] = t->cut.split;
         frame[i] = frame[i - 1];
     }
     return n - 1;
@@ -395,8 +393,8 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
 static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
 {
     int k = -1;
-    for (int i = 0; i < t->graph->node.n; i++) {
-        const dync__node *x = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n; i++) {
+        const dync__node *x = t->rec.graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
@@ -419,8 +417,8 @@ static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
 {
     dync__later l = {.t = t, .hi = hi, .wanted = n};
     int k = -1;
-    for (int i = 0; i < t->graph->node.n && !l.found; i++) {
-        dync__node *x = t->graph->node.at[i];
+    for (int i = 0; i < t->rec.graph->node.n && !l.found; i++) {
+        dync__node *x = t->rec.graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
@@ -429,17 +427,17 @@ static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
 
 static void dync__cut_reset(dync__tracer *t)
 {
-    for (int i = 0; i < t->made.n; i++) {
-        dync__tensor *x = t->made.at[i];
+    for (int i = 0; i < t->rec.made.n; i++) {
+        dync__tensor *x = t->rec.made.at[i];
         if (x->node) x->node = NULL;
         if (!dync__script_takes(t, x)) dync__unref(x);
     }
-    t->made.n = 0;
-    dync__graph_unref(t->graph);
-    t->graph = NULL;
-    t->pending = 0;
-    for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    t->rec.made.n = 0;
+    dync__graph_unref(t->rec.graph);
+    t->rec.graph = NULL;
+    t->rec.pending = 0;
+    for (int i = 0; i < t->env.holder.n; i++) t->env.holder.at[i] = NULL;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
 }
 
 static bool dync__graph_has_effects(const dync__graph *g)
@@ -462,21 +460,21 @@ static bool dync__graph_has_effects(const dync__graph *g)
 static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
                                    const bool *live)
 {
-    dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
-    dync__node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
+    dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
+    dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
     dync__graph *g =
-        fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+        fakes && nodes ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi)) : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
-    for (int i = 0; i < t->made.n && g; i++) {
-        dync__node *old = t->made.at[i]->node;
+    for (int i = 0; i < t->rec.made.n && g; i++) {
+        dync__node *old = t->rec.made.at[i]->node;
         int k = old && !whole ? dync__node_ordinal(t, old) : lo;
         if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
             continue;
-        fakes[n] = t->made.at[i];
+        fakes[n] = t->rec.made.at[i];
         nodes[n++] = whole ? old : old->mark;
     }
-    int made = t->made.n;
+    int made = t->rec.made.n;
     /* nothing of it is seen by anybody */
     if (g && n == 0 && !dync__graph_has_effects(g))
         dync__graph_unref(g);
@@ -500,9 +498,9 @@ static dync_status dync__env_keep_all(dync__tracer *t)
 {
     /* it drops only where nothing is written (dync__script_followed) */
     if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
-    for (int i = 0; i < t->real.n; i++) {
-        bool wanted = !t->real.at[i] && t->origin.at[i].seg &&
-                      (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
+    for (int i = 0; i < t->env.real.n; i++) {
+        bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
+                      (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
         if (wanted && !dync__env_real(t, i))
             return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
@@ -513,9 +511,9 @@ static dync_status dync__env_keep_all(dync__tracer *t)
  * whatever running that one leaves behind. */
 static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
 {
-    bool off = t->graph_grad_off;
-    for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
-        const dync__node *n = t->graph->node.at[i];
+    bool off = t->rec.grad_off;
+    for (int i = 0, k = 0; i < t->rec.graph->node.n && k < ordinal; i++) {
+        const dync__node *n = t->rec.graph->node.at[i];
         if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
         if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
     }
@@ -531,29 +529,29 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
         if (dync__replay_cut(t, reason, &followed)) return followed;
         dync__replay_leave(t);
     }
-    if (!t->graph || !t->pending) return dync__effects_flush(t);
+    if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
-    if (t->at_split) DYNC__TRY(dync__effect_add(t, true, *t->at_split, t->of_split));
-    if (dync__graph_has_writes(t->graph)) DYNC__TRY(dync__env_keep_all(t));
+    if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
+    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
-    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->rec.made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++)
-        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) > 1;
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
-    t->cut_reason = reason;
+    t->cut.reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
-        t->lo = bound[i];
-        t->hi = bound[i + 1];
-        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->lo);
+        t->cut.lo = bound[i];
+        t->cut.hi = bound[i + 1];
+        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->cut.lo);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
                                  dync__piece_site(t, frame[i], reason), live);
-        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1))
+        if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
             status = dync__effects_begin(t);
     }
     dync__tls.grad_enabled_off = grad_off;
@@ -571,16 +569,16 @@ DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
 
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
 {
-    for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync__node *n = t->graph->node.at[i], *self;
+    for (int i = t->rec.graph ? t->rec.graph->node.n - 1 : -1; i >= 0; i--) {
+        const dync__node *n = t->rec.graph->node.at[i], *self;
         if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE ||
             n->args[0].kind != DYNC__A_NODE)
             continue;
         self = n->args[0].as.node;
         const dync__tensor *x =
-            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
-        for (int k = 0; k < t->made.n && !x; k++)
-            if (t->made.at[k]->node == self) x = t->made.at[k];
+            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->env.fake.at[self->env] : NULL;
+        for (int k = 0; k < t->rec.made.n && !x; k++)
+            if (t->rec.made.at[k]->node == self) x = t->rec.made.at[k];
         if (x && dync__tracer_same_memory(t, x, fake)) return n;
     }
     return NULL;
@@ -593,12 +591,12 @@ DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made,
     const dync__node *written = dync__tracer_written(t, made);
     int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0,
         last = written ? dync__node_ordinal(t, written) + 1 : 0;
-    t->split = DYNC__MAX(at, last);
-    t->at_split = then_or_null;
-    t->of_split = made;
+    t->cut.split = DYNC__MAX(at, last);
+    t->cut.then = then_or_null;
+    t->cut.then_to = made;
     dync_status status = dync__cut_live(t, NULL, NULL);
-    t->split = 0;
-    t->at_split = NULL;
+    t->cut.split = 0;
+    t->cut.then = NULL;
     return status;
 }
 
@@ -684,7 +682,6 @@ static void dync__break_callbacks(dync__tracer *t)
 /* From here on the C function must run in every call. */
 static void dync__tracer_leave_tree(dync__tracer *t)
 {
-    t->opaque = true;
     if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
     t->at = NULL;
 }
@@ -700,7 +697,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
     if (t->path_pos >= t->n_path) {
         dync__tracer_leave_tree(t);
     }
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
     if (status == DYNC_OK) status = dync__env_keep_all(t); /* whatever runs now may write */
     dync__effects_forget(t);
@@ -724,7 +721,7 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
  * fills them. */
 static void dync__tracer_publish_env(dync__tracer *t)
 {
-    if (t->real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->real.n);
+    if (t->env.real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->env.real.n);
 }
 
 /* A new outcome at the position t->at; too many make the position opaque. */
@@ -764,7 +761,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
     if (t->path_pos < t->n_path) {
         *outcome = t->path[t->path_pos].outcome;
@@ -794,15 +791,15 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         if (!x || !(x = dync__tracer_adopt(t, x)))
             return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         x = dync__taped_value(t, x);
-        for (int i = 0; i < t->made.n; i++)
-            if (t->made.at[i] == x) live[i] = true;
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_SYM) {
         const dync__tensor *x = dync__number_fake_of(t, v->as.p);
         if (!x)
             return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
                                               "trace than its own");
-        for (int i = 0; i < t->made.n; i++)
-            if (t->made.at[i] == x) live[i] = true;
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         const dync__list *l = dync__value_list(*v);
         if (!l) return DYNC_ERR_VALUE;
@@ -821,7 +818,7 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
-        if (out->n >= t->fake.n || t->fake.at[out->n] != x)
+        if (out->n >= t->env.fake.n || t->env.fake.at[out->n] != x)
             return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
                                                  "graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
@@ -915,11 +912,11 @@ static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *
 /* The uses along this path are known: its segments compute no more than those. */
 static dync_status dync__narrow_path(dync__tracer *t)
 {
-    bool *used = dync__calloc((size_t)t->real.n + 1), *outs = dync__calloc((size_t)t->real.n + 1);
+    bool *used = dync__calloc((size_t)t->env.real.n + 1), *outs = dync__calloc((size_t)t->env.real.n + 1);
     dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
-    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
-        const dync__origin *o = &t->origin.at[i];
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        const dync__origin *o = &t->env.origin.at[i];
         for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
     }
     const dync__tnode *n = t->entry->root;
@@ -929,18 +926,18 @@ static dync_status dync__narrow_path(dync__tracer *t)
         dync__mark_effects(n, used);
         n = dync__path_next(t, n);
     }
-    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
-        dync__segment *s = t->origin.at[i].seg;
-        if (!s || t->origin.at[i].out != 0) continue;
-        memset(outs, 0, (size_t)t->real.n + 1);
-        for (int j = i; j < t->real.n; j++)
-            if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env)
-                outs[t->origin.at[j].out] = used[j];
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        dync__segment *s = t->env.origin.at[i].seg;
+        if (!s || t->env.origin.at[i].out != 0) continue;
+        memset(outs, 0, (size_t)t->env.real.n + 1);
+        for (int j = i; j < t->env.real.n; j++)
+            if (t->env.origin.at[j].seg == s && t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
+                outs[t->env.origin.at[j].out] = used[j];
         if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
     }
-    dync__free(used, (size_t)t->real.n + 1);
-    dync__free(outs, (size_t)t->real.n + 1);
+    dync__free(used, (size_t)t->env.real.n + 1);
+    dync__free(outs, (size_t)t->env.real.n + 1);
     return status;
 }
 
@@ -953,12 +950,12 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
             return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
         dync__replay_leave(t);
     }
-    bool *live = dync__calloc((size_t)t->made.n + 1);
-    int made = t->made.n;
+    bool *live = dync__calloc((size_t)t->rec.made.n + 1);
+    int made = t->rec.made.n;
     status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
-        for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+        for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
         dync__script_returns(t, &r);
         status = dync__cut_live(t, NULL, live);
         if (status == DYNC_OK) dync__script_cut_end(t, true);
@@ -985,7 +982,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     uint64_t errors = dync__error_count();
     DYNC__TRY(dync__trace_arguments(t, args));
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
-    if (t->status != DYNC_OK || t->restart) return t->status;
+    if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     dync__lint_result(t, &r);
     return dync__trace_finish(t, r, out);
@@ -1017,15 +1014,15 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
  * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph || (t->taped && !t->syms)) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes)) return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
-                  t->syms->violated < 0;
-    if (t->restart)
+    t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
+                  t->symbols.sizes->violated < 0;
+    if (t->tape.restart)
         dync__tls.error_count = errors;
     else
         dync__error_raise(&inner);
@@ -1051,8 +1048,8 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
     dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    while (t.restart) {
-        bool again = t.taped;
+    while (t.tape.restart) {
+        bool again = t.tape.on;
         dync__tls.grad_enabled_off = !t.grad_mode_before;
         dync_scope_end(&scope);
         dync__tracer_close(&t);
@@ -1069,7 +1066,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
     dync_scope_end(&scope);
     /* into the caller's scope, texts too */
-    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
     dync__tracer_close(&t);
     return status;
 }

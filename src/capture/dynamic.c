@@ -60,7 +60,7 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
     const dync__tensor *x = t->call->tensor[k];
     bool marked = (x->marked_dims & 1u << d) != 0;
     int64_t size = x->lay.shape[d];
-    dync__symtab *s = t->syms;
+    dync__symtab *s = t->symbols.sizes;
     for (int i = 0; i < s->symbol.n && !marked; i++)
         if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size)
             return s->symbol.at[i].token;
@@ -150,7 +150,7 @@ DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
     for (int i = 0; i < s->expr.n; i++)
         s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
     dync__shapes_unknown(s);
-    t->syms = dync__tls.syms = dync__symtab_retain(s);
+    t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
     return true;
 }
 
@@ -158,9 +158,9 @@ DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__s
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
-    t->syms = dync__symtab_copy(old, value);
-    if (t->syms) dync__shapes_unknown(t->syms);
-    return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
+    t->symbols.sizes = dync__symtab_copy(old, value);
+    if (t->symbols.sizes) dync__shapes_unknown(t->symbols.sizes);
+    return t->symbols.sizes ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is
@@ -172,23 +172,23 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known)
         DYNC__TRY(dync__shapes_reopen(t, known->syms));
-    else if (!(t->syms = dync__symtab_new()))
+    else if (!(t->symbols.sizes = dync__symtab_new()))
         return DYNC_ERR_MEMORY;
     else
-        t->syms->salt = dync__lint_salt(t);
-    dync__tls.syms = t->syms;
+        t->symbols.sizes->salt = dync__lint_salt(t);
+    dync__tls.syms = t->symbols.sizes;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
     if (!e->leaf) return DYNC_ERR_MEMORY;
     for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
-    return t->syms->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    return t->symbols.sizes->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
 DYNC__FN void dync__shapes_close(dync__tracer *t)
 {
-    dync__tls.syms = t->syms_outer;
-    dync__symtab_free(t->syms);
-    t->syms = NULL;
+    dync__tls.syms = t->symbols.outer;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = NULL;
 }
 
 DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
@@ -204,7 +204,7 @@ DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__sy
 DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
-    dync__symtab *s = t->syms;
+    dync__symtab *s = t->symbols.sizes;
     if (!s) return DYNC_OK;
     if (s->violated >= 0) {
         const char *source = s->symbol.at[s->violated].source;
@@ -263,11 +263,11 @@ typedef struct dync__shape_pass {
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size)))
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
         return true;
-    *size = dync__symtab_simple(p->t->syms, *size);
+    *size = dync__symtab_simple(p->t->symbols.sizes, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
-    return dync__symtab_uses(p->t->syms, *size, p->uses);
+    return dync__symtab_uses(p->t->symbols.sizes, *size, p->uses);
 }
 
 DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
@@ -296,20 +296,20 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
-    if (!t->syms) return DYNC_OK;
-    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->syms->failed)
+    if (!t->symbols.sizes) return DYNC_OK;
+    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->symbols.sizes->failed)
         return dync_error() != DYNC_OK ? dync_error()
-               : t->syms->failed
+               : t->symbols.sizes->failed
                    ? DYNC_ERR_MEMORY
                    : dync__fail(DYNC_ERR_VALUE,
                                 "what dync_dim gives may only be passed on whole, as an "
                                 "element of a shape");
     if (!pass.any) return DYNC_OK;
-    if (!(g->syms = dync__symtab_copy(t->syms, NULL))) return DYNC_ERR_MEMORY;
+    if (!(g->syms = dync__symtab_copy(t->symbols.sizes, NULL))) return DYNC_ERR_MEMORY;
     dync__shape_known(g, known);
-    for (int i = 0; i < t->syms->symbol.n; i++) {
+    for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync__node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
+        dync__node *n = dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)

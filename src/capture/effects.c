@@ -38,15 +38,15 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
 /* ---- gradients ------------------------------------------------------------------------------- */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
 {
-    for (int i = 0; i < t->grads.n; i++)
-        if (t->grads.at[i].of == fake) return i;
+    for (int i = 0; i < t->effects.grads.n; i++)
+        if (t->effects.grads.at[i].of == fake) return i;
     return -1;
 }
 
 static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
 {
     dync__grad_record g = {fake, dync__tensor_grad(fake), read};
-    if (!dync__vec_push(&t->grads, g)) return DYNC_ERR_MEMORY;
+    if (!dync__vec_push(&t->effects.grads, g)) return DYNC_ERR_MEMORY;
     dync__ref(fake);
     if (g.before) dync__ref(g.before);
     return DYNC_OK;
@@ -57,8 +57,8 @@ static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bo
 static int32_t dync__grad_owner(const dync__tracer *t, int env)
 {
     for (int i = 0; i < t->entry->n_tensors; i++)
-        if (t->leaf_env[i] == env) return i + 1;
-    return -t->origin.at[env].foreign;
+        if (t->env.leaf[i] == env) return i + 1;
+    return -t->env.origin.at[env].foreign;
 }
 
 static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
@@ -91,10 +91,10 @@ static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor
 static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
 {
     for (int i = 0; i < t->entry->n_leaf_env; i++)
-        if (t->real.at[i] == grad) return i;
+        if (t->env.real.at[i] == grad) return i;
     int at = dync__tracer_env_real(t, grad);
     if (at < 0) return -1;
-    t->origin.at[at].is_grad = true;
+    t->env.origin.at[at].is_grad = true;
     dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
     if (!t->at || t->path_pos < t->n_path) return at;
     return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
@@ -118,11 +118,11 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
         else if (t->entry->foreign.at[k].absent)
             grad = NULL;
         else if (t->path_pos < t->n_path)
-            grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
+            grad = t->env.real.n < t->n_path_env ? t->path_env[t->env.real.n] : NULL;
     }
     if (!grad) return DYNC_OK;
     int at = dync__grad_env(t, env, k, grad);
-    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->fake.at[at]);
+    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->env.fake.at[at]);
 }
 
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
@@ -150,20 +150,20 @@ static bool dync__grad_changed(const dync__grad_record *g)
 
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
-    for (int k = 0; k < t->grads.n; k++) {
-        const dync__tensor *grad = dync__tensor_grad(t->grads.at[k].of);
-        for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
-            if (t->made.at[i] == grad) live[i] = true;
+    for (int k = 0; k < t->effects.grads.n; k++) {
+        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[k].of);
+        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == grad) live[i] = true;
     }
-    for (int k = 0; k < t->effects.n; k++)
-        for (int i = 0; t->effects.at[k].effect.kind == DYNC__DO_CELL && i < t->made.n; i++)
-            if (t->made.at[i] == t->effects.at[k].of) live[i] = true;
+    for (int k = 0; k < t->effects.after.n; k++)
+        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == t->effects.after.at[k].of) live[i] = true;
 }
 
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
-    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+    return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
 static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
@@ -176,7 +176,7 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
     t->entry->effects = true;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_status status = dync__effect_run(&e, t->real.at);
+    dync_status status = dync__effect_run(&e, t->env.real.at);
     dync__trace_pause_end(t, pause);
     return status;
 }
@@ -213,18 +213,18 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
 
 DYNC__FN dync_status dync__effects_begin(dync__tracer *t)
 {
-    int n = t->before.n;
-    t->before.n = 0;
-    return dync__effects_do(t, t->before.at, n);
+    int n = t->effects.before.n;
+    t->effects.before.n = 0;
+    return dync__effects_do(t, t->effects.before.at, n);
 }
 
 DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
 {
-    int n = t->effects.n;
-    t->effects.n = 0;
+    int n = t->effects.after.n;
+    t->effects.after.n = 0;
     DYNC__TRY(dync__effects_begin(t));
-    DYNC__TRY(dync__effects_do(t, t->effects.at, n));
-    for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    DYNC__TRY(dync__effects_do(t, t->effects.after.at, n));
+    for (int i = 0; i < t->effects.grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
     return DYNC_OK;
 }
 
@@ -233,7 +233,7 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
 {
     dync__effect_wait w = {e, fake};
     w.effect.value = -1;
-    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w))
+    if (before ? !dync__vec_push(&t->effects.before, w) : !dync__vec_push(&t->effects.after, w))
         return DYNC_ERR_MEMORY;
     if (fake) dync__ref(fake);
     return DYNC_OK;
@@ -241,13 +241,13 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
 
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
-    for (int i = 0; i < t->before.n + t->effects.n; i++) {
-        bool early = i < t->before.n;
-        dync__effect_wait *w = early ? &t->before.at[i] : &t->effects.at[i - t->before.n];
+    for (int i = 0; i < t->effects.before.n + t->effects.after.n; i++) {
+        bool early = i < t->effects.before.n;
+        dync__effect_wait *w = early ? &t->effects.before.at[i] : &t->effects.after.at[i - t->effects.before.n];
         if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
         dync__unref(w->of);
-        int *n = early ? &t->before.n : &t->effects.n,
-            after = early ? --*n - i : --*n - (i - t->before.n);
+        int *n = early ? &t->effects.before.n : &t->effects.after.n,
+            after = early ? --*n - i : --*n - (i - t->effects.before.n);
         memmove(w, w + 1, (size_t)after * sizeof *w);
         return true;
     }
@@ -275,7 +275,7 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
                                               bool *absent)
 {
     int env = dync__effect_env(t, fake);
-    const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
+    const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
     *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
                           !(t->at && t->entry->effects)); /* effects: what it has is this call's */
     return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
@@ -286,36 +286,36 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
 static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real)
 {
     DYNC__TRY(dync__effect_hooks_guard(t, env, real));
-    return dync__hooks_copy(t->fake.at[env], real);
+    return dync__hooks_copy(t->env.fake.at[env], real);
 }
 
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
 {
-    for (; t->hooks_seen < t->real.n; t->hooks_seen++) {
-        const dync__tensor *real = t->real.at[t->hooks_seen];
+    for (; t->effects.hooks_seen < t->env.real.n; t->effects.hooks_seen++) {
+        const dync__tensor *real = t->env.real.at[t->effects.hooks_seen];
         if (!real || !dync__tensor_requires_grad(real) || !dync__tensor_is_leaf(real)) continue;
-        DYNC__TRY(dync__effect_hooks_of(t, t->hooks_seen, real));
+        DYNC__TRY(dync__effect_hooks_of(t, t->effects.hooks_seen, real));
     }
     return DYNC_OK;
 }
 
 DYNC__FN void dync__effects_forget(dync__tracer *t)
 {
-    for (int i = 0; i < t->grads.n; i++) {
-        (void)dync__tensor_set_grad(t->grads.at[i].of, NULL);
-        dync__unref(t->grads.at[i].of);
-        dync__unref(t->grads.at[i].before);
+    for (int i = 0; i < t->effects.grads.n; i++) {
+        (void)dync__tensor_set_grad(t->effects.grads.at[i].of, NULL);
+        dync__unref(t->effects.grads.at[i].of);
+        dync__unref(t->effects.grads.at[i].before);
     }
-    t->grads.n = 0;
-    t->cell.n = 0;
+    t->effects.grads.n = 0;
+    t->symbols.cell.n = 0;
 }
 
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
-    for (int i = 0; i < t->effects.n; i++) dync__unref(t->effects.at[i].of);
-    for (int i = 0; i < t->before.n; i++) dync__unref(t->before.at[i].of);
-    dync__vec_free(&t->effects);
-    dync__vec_free(&t->before);
-    dync__vec_free(&t->grads);
+    for (int i = 0; i < t->effects.after.n; i++) dync__unref(t->effects.after.at[i].of);
+    for (int i = 0; i < t->effects.before.n; i++) dync__unref(t->effects.before.at[i].of);
+    dync__vec_free(&t->effects.after);
+    dync__vec_free(&t->effects.before);
+    dync__vec_free(&t->effects.grads);
 }

@@ -171,10 +171,10 @@ static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool gra
 {
     dync_value items[DYNC__MAX_OUT];
     for (int i = 0; i < n->nout; i++) {
-        dync__node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = list ? dync__graph_getitem(t->rec.graph, n, i) : n;
         dync__tensor *x =
             of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
-        if (!x || !dync__vec_push(&t->made, x)) {
+        if (!x || !dync__vec_push(&t->rec.made, x)) {
             dync__unref(x);
             dync__tracer_fail(t, dync__fail_memory(0));
             return DYNC_NONE;
@@ -231,9 +231,9 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
             .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
     dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK &&
                                dync__tracer_graph(t)
-                           ? dync__graph_call(t->graph, -1, nargs, nodes, n, info, name)
+                           ? dync__graph_call(t->rec.graph, -1, nargs, nodes, n, info, name)
                            : NULL;
-    dync_callee *kept = node ? dync__arena_alloc(&t->graph->arena, sizeof *kept) : NULL;
+    dync_callee *kept = node ? dync__arena_alloc(&t->rec.graph->arena, sizeof *kept) : NULL;
     if (!kept) {
         dync__tracer_fail(t, dync_error() != DYNC_OK ? dync_error() : dync__fail_memory(0));
         return DYNC_NONE;
@@ -242,7 +242,7 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
     kept->flags = 0;
     node->callee = kept;
     node->at = t->last_at;
-    t->pending++;
+    t->rec.pending++;
     return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
 }
 
@@ -305,7 +305,7 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     }
     if (c.flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, &c, name, nargs, args);
     if (c.flags & DYNC__CALLEE_CONSTANT) return dync__frame_constant(t, &c, name, nargs, args);
-    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->taped && nargs <= DYNC__MAX_ARGS &&
+    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->tape.on && nargs <= DYNC__MAX_ARGS &&
         dync__allowed_fits(args, nargs))
         return dync__frame_allowed(t, &c, name, nargs, args);
     return dync__callee_invoke(&c, nargs, args);
@@ -332,9 +332,9 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     if (at.file) t->last_at = at;
     /* no frame of the trace */
     if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);
-    dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
+    dync__trace_frame frame = {.name = name, .at = at, .mark = t->rec.pending};
     if (t->stopped) return DYNC_NONE;
-    if (t->frames.n >= DYNC__FRAME_DEPTH) {
+    if (t->rec.frames.n >= DYNC__FRAME_DEPTH) {
         dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE,
                                         "dync_frame(%s): expected frames at most "
                                         "%d deep, got more: does the function "
@@ -342,17 +342,17 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
                                         name, DYNC__FRAME_DEPTH));
         return DYNC_NONE;
     }
-    if (!dync__vec_push(&t->frames, frame)) {
+    if (!dync__vec_push(&t->rec.frames, frame)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
     dync__frame_scripted(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
-    bool broken = t->frames.at[t->frames.n - 1].broken;
+    bool broken = t->rec.frames.at[t->rec.frames.n - 1].broken;
     /* its tail is a graph of its own: every other value may still be wanted */
     if (broken) dync__tracer_cut(t, NULL);
     dync__frame_scripted(t, NULL, at);
-    t->frames.n--;
+    t->rec.frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
 

@@ -193,15 +193,15 @@ DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
+    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
     if (n) {
         n->env = -1;
-        t->pending++;
+        t->rec.pending++;
         fake->trace_id = t->id;
         fake->node = n;
         dync__ref(fake);
     }
-    if (!n || !dync__vec_push(&t->made, fake)) {
+    if (!n || !dync__vec_push(&t->rec.made, fake)) {
         if (n) dync__unref(fake);
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
@@ -264,8 +264,8 @@ static const dync__read_intercept *dync__capture_reads(void)
  * it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
 {
-    if (!t->fn->opt.fullgraph || t->taped) return false;
-    t->restart = t->stopped = true;
+    if (!t->fn->opt.fullgraph || t->tape.on) return false;
+    t->tape.restart = t->stopped = true;
     return true;
 }
 
@@ -273,10 +273,10 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
                                  dync_status *status)
 {
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     *status = DYNC_ERR_RUNTIME;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->taped) return dync__taped_backward(t, outputs, grads, opt, status);
+    if (t->tape.on) return dync__taped_backward(t, outputs, grads, opt, status);
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
@@ -291,10 +291,10 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
                                   dync_grad_options opt, dync_value *result)
 {
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     *result = DYNC_NONE;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->taped) {
+    if (t->tape.on) {
         *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
         return true;
     }
@@ -355,7 +355,7 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     dync__tracer *t = dync__tracing();
     dync__tensor *grad;
     if (!t || !dync__tracer_owns(t, leaf)) return false;
-    const dync__tensor *real = leaf->node ? NULL : t->real.at[leaf->node_output];
+    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
     if (real && !dync__tensor_is_leaf(real))
         *status = dync__fail(
             DYNC_ERR_UNSUPPORTED,
@@ -386,10 +386,10 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     if (!t) return false;
     *result = DYNC_NONE;
     if (t->stopped) return true;
-    if (t->fn->opt.fullgraph && !t->taped && dync__apply_traced(fn, nargs, args, result))
+    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
         return true;
     if (dync__trace_wants_tape(t)) return true;
-    if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
+    if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
@@ -413,7 +413,7 @@ static void dync__used_inside_count(void *user, dync__arg *a)
 }
 static bool dync__used_inside(const dync__tracer *t, int env)
 {
-    const dync__origin *o = &t->origin.at[env];
+    const dync__origin *o = &t->env.origin.at[env];
     if (!o->seg || o->seg->code.run != dync__raw_run) return false;
     const dync__graph *g = o->seg->graph;
     dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
@@ -446,7 +446,7 @@ static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect 
 static bool dync__trace_expose(const dync_tensor *h)
 {
     dync__tracer *t = dync__tracing();
-    if (!t || t->walking || t->fn->opt.fullgraph) return true;
+    if (!t || t->tape.walking || t->fn->opt.fullgraph) return true;
     dync__tensor *x = dync__trace_fake(t, h);
     int env = x ? dync__effect_env(t, x) : -1;
     return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
@@ -457,7 +457,7 @@ static bool dync__trace_expose(const dync_tensor *h)
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
     dync__tracer *t = dync__tracing();
-    if (!t || t->walking) return false;
+    if (!t || t->tape.walking) return false;
     dync__tensor *x = dync__trace_fake(t, h);
     dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
     *id = -1;
@@ -467,10 +467,10 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
                                       "gradient");
         return true;
     }
-    dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    if (t->taped && dync__effect_env(t, x) < 0)
-        t->inner = "a hook on a value";
-    else if (t->taped)
+    dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->tape.on && dync__effect_env(t, x) < 0)
+        t->tape.inner = "a hook on a value";
+    else if (t->tape.on)
         status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
     else if (!dync__trace_on_value(t, x, e))
         return true;
@@ -486,7 +486,7 @@ static bool dync__trace_remove_hook(dync_tensor *h, int id)
     dync__tracer *t = dync__tracing();
     if (!t || t->stopped) return false;
     bool waiting = dync__effect_cancel(t, id), absent = waiting;
-    if (t->taped) return false; /* the fake has it too */
+    if (t->tape.on) return false; /* the fake has it too */
     dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
     dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
     if (status != DYNC_OK) dync__tracer_fail(t, status);
@@ -504,8 +504,8 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
     dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
     dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
     if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
-    if (t->taped) {
-        if (dync__effect_env(t, x) < 0) t->inner = "dync_retain_grad";
+    if (t->tape.on) {
+        if (dync__effect_env(t, x) < 0) t->tape.inner = "dync_retain_grad";
         *status = dync__trace_grad_of(t, x, &grad);
         return *status != DYNC_OK;
     }
@@ -518,8 +518,8 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 {
     dync__tracer *t = dync__tracing();
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
-    if (!x || t->taped) return false;
-    const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
+    if (!x || t->tape.on) return false;
+    const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
     *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
                  : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
@@ -539,8 +539,8 @@ static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync
                                                bool on)
 {
     int env = dync__effect_env(t, x);
-    bool leaf = t->taped                      ? dync__tensor_is_leaf(x)
-                : env >= 0 && t->real.at[env] ? dync__tensor_is_leaf(t->real.at[env])
+    bool leaf = t->tape.on                      ? dync__tensor_is_leaf(x)
+                : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
                                               : on;
     if (on && dync__dtype_info(x->dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
@@ -565,10 +565,10 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     *result = same ? h : NULL;
     if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
     int env = dync__effect_env(t, x);
-    if (!t->taped && (env < 0 || t->holder.at[env]) &&
+    if (!t->tape.on && (env < 0 || t->env.holder.at[env]) &&
         (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK))
         return true;
-    dync_status status = dync__effect_add(t, !t->taped, e, x);
+    dync_status status = dync__effect_add(t, !t->tape.on, e, x);
     dync__tensor_set_requires_grad(x, on);
     if (status != DYNC_OK)
         dync__tracer_fail(t, status);

@@ -76,7 +76,7 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d",
-                                (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
     n->env = env;
     return n->sym ? n : NULL;
 }
@@ -127,7 +127,7 @@ static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t 
         dync__graph_unref(to);
         return DYNC_ERR_MEMORY;
     }
-    for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
+    for (int i = 0; i < n; i++) in[i] = t->env.real.at[in_env[i]];
     *kept = *lift;
     kept->form = dync__graph_ref(g);
     *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in,

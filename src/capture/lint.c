@@ -61,10 +61,10 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        /* an argument: another tensor in the next call */
-        dync__str_addf(s, "@L%d", (int)x->node_output);
-    else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
-        dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
+        dync__str_addf(s, "@L%d",
+                       (int)x->node_output); /* an argument: another tensor in the next call */
+    else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output])
+        dync__str_addf(s, "@%llu", (unsigned long long)t->env.real.at[x->node_output]->id);
 }
 
 /* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that
@@ -72,8 +72,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
 static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s)
 {
     char number[40];
-    if (dync__symtab_find(t->syms, bits)) {
-        dync__symtab_text(t->syms, bits, false, s);
+    if (dync__symtab_find(t->symbols.sizes, bits)) {
+        dync__symtab_text(t->symbols.sizes, bits, false, s);
         return;
     }
     dync__double_text(dync__sf_double(bits), number, sizeof number);
@@ -94,8 +94,8 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
     case DYNC__A_INT:
-        if (dync__symtab_find(t->syms, a->as.i))
-            dync__symtab_text(t->syms, a->as.i, false, s);
+        if (dync__symtab_find(t->symbols.sizes, a->as.i))
+            dync__symtab_text(t->symbols.sizes, a->as.i, false, s);
         else
             dync__str_addf(s, "%lld", (long long)a->as.i);
         break;

@@ -76,7 +76,7 @@ DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
 {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
-    if (!x || !text || !dync__vec_push(&t->number, x)) {
+    if (!x || !text || !dync__vec_push(&t->symbols.number, x)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return NULL;
     }
@@ -100,7 +100,7 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
                                         const char *source)
 {
     const char *text = dync__arena_printf(&t->scratch, "s%d",
-                                          (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
     dync__number *x = dync__number_new(t, plain, text);
     int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
     dync__unref(real);
@@ -109,7 +109,7 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
         return NULL;
     }
     x->source = source;
-    dync__ref(x->fake = t->fake.at[env]);
+    dync__ref(x->fake = t->env.fake.at[env]);
     return x;
 }
 
@@ -123,14 +123,14 @@ static dync_value dync__number_sym(dync__number *x)
 /* The trace that a symbol belongs to has it; anything else is no symbol. */
 DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
 {
-    for (int i = 0; p && t && i < t->number.n; i++)
-        if (t->number.at[i] == p) return i;
+    for (int i = 0; p && t && i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i] == p) return i;
     return -1;
 }
 static dync__number *dync__number_find(const dync__tracer *t, const void *p)
 {
     int i = dync__number_index(t, p);
-    return i < 0 ? NULL : t->number.at[i];
+    return i < 0 ? NULL : t->symbols.number.at[i];
 }
 DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
 
@@ -163,7 +163,7 @@ DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
     dync__number *x = dync__number_new(
         t, t->call->args[e->number_arg[k]],
         dync__arena_printf(&t->scratch, "s%d",
-                           (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
+                           (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++));
     if (!x) return false;
     x->source = e->item[e->number_item[k]].source;
     x->arg = k;
@@ -173,9 +173,9 @@ DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
 
 DYNC__FN void dync__numbers_close(dync__tracer *t)
 {
-    for (int i = 0; i < t->number.n; i++) dync__unref(t->number.at[i]->fake);
-    dync__vec_free(&t->number);
-    dync__vec_free(&t->cell);
+    for (int i = 0; i < t->symbols.number.n; i++) dync__unref(t->symbols.number.at[i]->fake);
+    dync__vec_free(&t->symbols.number);
+    dync__vec_free(&t->symbols.cell);
 }
 
 /* The argument as the function sees it. */
@@ -184,7 +184,7 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
     const dync__cache_entry *e = t->entry;
     for (int k = 0; k < e->n_numbers; k++)
         if (e->number_arg[k] == i && DYNC__ATOMIC_PEEK(&e->item[e->number_item[k]].free_value)) {
-            *v = dync__number_sym(t->number.at[k]);
+            *v = dync__number_sym(t->symbols.number.at[k]);
             return true;
         }
     return false;
@@ -193,12 +193,12 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
 DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
                                        dync_value *plain, const char **source, bool *cell)
 {
-    for (int i = 0; i < t->number.n; i++)
-        if (t->number.at[i]->fake == fake) {
-            *plain = t->number.at[i]->plain;
-            *source = t->number.at[i]->source;
-            *cell = t->number.at[i]->cell != NULL;
-            return t->number.at[i]->text;
+    for (int i = 0; i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i]->fake == fake) {
+            *plain = t->symbols.number.at[i]->plain;
+            *source = t->symbols.number.at[i]->source;
+            *cell = t->symbols.number.at[i]->cell != NULL;
+            return t->symbols.number.at[i]->text;
         }
     return NULL;
 }
@@ -286,8 +286,8 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
                                                          : NULL;
         number[i] = NULL;
         if (!x) continue;
-        bool tensor = t->taped && dync__number_as_tensor(c, i);
-        if (!t->taped && dync__number_place(c->op, i))
+        bool tensor = t->tape.on && dync__number_as_tensor(c, i);
+        if (!t->tape.on && dync__number_place(c->op, i))
             number[i] = x;
         else if (!tensor)
             dync__number_fix(t, x);
@@ -359,18 +359,18 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     z->of[1] = y;
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
     bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
-    dync__node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
+    dync__node *n = made ? dync__graph_call(t->rec.graph, op, 2, args, 1, NULL, NULL) : NULL;
     dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
-    if (!fake || !dync__vec_push(&t->made, fake)) {
+    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
         return true;
     }
     n->has_info = false;
     n->scalar = dync__arg_value(plain);
-    n->sym = dync__arena_strdup(&t->graph->arena, z->text);
+    n->sym = dync__arena_strdup(&t->rec.graph->arena, z->text);
     n->at = t->last_at;
-    t->pending++;
+    t->rec.pending++;
     fake->trace_id = t->id;
     fake->node = n;
     /* whoever holds the value: nobody knows, so it always leaves at a break */
@@ -382,8 +382,8 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
 /* ---- cells ----------------------------------------------------------------------------------- */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 {
-    for (int i = 0; i < t->cell.n; i++)
-        if (t->cell.at[i].cell == cell) return &t->cell.at[i];
+    for (int i = 0; i < t->symbols.cell.n; i++)
+        if (t->symbols.cell.at[i].cell == cell) return &t->symbols.cell.at[i];
     return NULL;
 }
 
@@ -392,7 +392,7 @@ static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now)
 {
     dync__cache_entry *e = t->entry;
-    int env = t->real.n;
+    int env = t->env.real.n;
     bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] &&
                     (t->path_env[env]->flags & DYNC__T_NUMBER);
     dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
@@ -418,7 +418,7 @@ DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result)
     if (!t || !dync__tls.compiling || t->stopped) return false;
     dync__cell_now *known = dync__cell_known(t, dync__cell_handle(cell)), now;
     *result = DYNC_NONE;
-    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->cell, now))) {
+    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->symbols.cell, now))) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
@@ -440,7 +440,7 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
     dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
     if (known)
         known->value = v;
-    else if (!dync__vec_push(&t->cell, now))
+    else if (!dync__vec_push(&t->symbols.cell, now))
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
     dync__effect e = {
         .kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};

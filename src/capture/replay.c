@@ -24,26 +24,26 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
-    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+    return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
 /* Room for n more places. The fakes in them are the script's references. */
 static bool dync__replay_room(dync__tracer *t, int n)
 {
-    n += t->real.n;
-    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) &&
-           dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
+    n += t->env.real.n;
+    return dync__vec_reserve(&t->env.real, n) && dync__vec_reserve(&t->env.fake, n) &&
+           dync__vec_reserve(&t->env.holder, n) && dync__vec_reserve(&t->env.origin, n);
 }
 
 /* A tensor that the call has met. */
 static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     dync__ref(real);
-    fake->node_output = t->real.n;
-    t->real.at[t->real.n++] = real;
-    t->fake.at[t->fake.n++] = fake;
-    t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){0};
+    fake->node_output = t->env.real.n;
+    t->env.real.at[t->env.real.n++] = real;
+    t->env.fake.at[t->env.fake.n++] = fake;
+    t->env.holder.at[t->env.holder.n++] = NULL;
+    t->env.origin.at[t->env.origin.n++] = (dync__origin){0};
 }
 
 /* What a segment made (taken over). A fake learns its place only where something is to read the
@@ -51,13 +51,13 @@ static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor
 static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
                                    dync__tensor *const *out)
 {
-    int env = t->real.n;
+    int env = t->env.real.n;
     size_t n = (size_t)p->n_out;
-    memcpy(t->real.at + env, out, n * sizeof *out);
-    memcpy(t->fake.at + env, p->fake, n * sizeof *p->fake);
-    memcpy(t->origin.at + env, p->origin, n * sizeof *p->origin);
-    memset(t->holder.at + env, 0, n * sizeof *t->holder.at);
-    t->real.n = t->fake.n = t->holder.n = t->origin.n = env + p->n_out;
+    memcpy(t->env.real.at + env, out, n * sizeof *out);
+    memcpy(t->env.fake.at + env, p->fake, n * sizeof *p->fake);
+    memcpy(t->env.origin.at + env, p->origin, n * sizeof *p->origin);
+    memset(t->env.holder.at + env, 0, n * sizeof *t->env.holder.at);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = env + p->n_out;
     for (int i = 0; i < p->n_out; i++)
         if (out[i]) p->fake[i]->node_output = env + i;
 }
@@ -85,8 +85,8 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
     if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
     if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s))
         return true;
-    dync__symtab_free(t->syms);
-    t->syms = dync__tls.syms = NULL;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = dync__tls.syms = NULL;
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
@@ -124,7 +124,7 @@ static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
     s->waiting.at[s->waiting.n++] = i;
     s->at = i;
     t->last_at = *at;
-    t->pending++;
+    t->rec.pending++;
     return dync__give(out);
 }
 
@@ -142,19 +142,19 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     t->handler.known = dync__replay_known;
     s->at = -1;
     s->waiting.n = 0;
-    DYNC__REPLAY_SWAP(t->real, s->real);
-    DYNC__REPLAY_SWAP(t->fake, s->fake);
-    DYNC__REPLAY_SWAP(t->holder, s->holder);
-    DYNC__REPLAY_SWAP(t->origin, s->origin);
+    DYNC__REPLAY_SWAP(t->env.real, s->real);
+    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
+    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
+    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
     if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
     for (int i = 0; i < t->call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : t->real.n;
+        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
         if (same >= 0) continue;
-        const dync__kept_value *v = &s->value.at[t->real.n];
+        const dync__kept_value *v = &s->value.at[t->env.real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
         v->fake->flags = v->flags;
         /* another one where sizes are symbolic */
@@ -162,7 +162,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
         dync__replay_place(t, t->call->tensor[i], v->fake);
     }
     for (int k = 0; k < e->n_numbers; k++) {
-        dync__tensor *fake = s->value.at[t->real.n].fake,
+        dync__tensor *fake = s->value.at[t->env.real.n].fake,
                      *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
         bool again = real && dync__number_again(t, k, fake);
         if (again) dync__replay_place(t, real, fake);
@@ -176,12 +176,12 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
 DYNC__FN void dync__replay_end(dync__tracer *t)
 {
     dync__script *s = t->script;
-    for (int i = 0; i < t->real.n; i++) dync__unref(t->real.at[i]);
-    t->real.n = t->fake.n = t->holder.n = t->origin.n = 0;
-    DYNC__REPLAY_SWAP(s->real, t->real);
-    DYNC__REPLAY_SWAP(s->fake, t->fake);
-    DYNC__REPLAY_SWAP(s->holder, t->holder);
-    DYNC__REPLAY_SWAP(s->origin, t->origin);
+    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->env.real);
+    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
+    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
+    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
     t->script = NULL;
     if (t->status == DYNC_OK) dync__script_followed(s);
     DYNC__ATOMIC_STORE(&s->busy, 0);
@@ -203,13 +203,13 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__number *operand[DYNC__MAX_ARGS];
     c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
     for (int i = 0; i < e->n_args; i++) {
-        operand[i] = args[i].kind == DYNC__A_PTR ? t->number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1] : NULL;
         if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
     }
-    t->operand = operand;
+    t->rec.operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     dync_status status = dync__tracer_record(t, &c);
-    t->operand = NULL;
+    t->rec.operand = NULL;
     DYNC__TRY(status);
     for (int i = 0; i < e->n_out && made; i++) {
         dync__kept_value *v = &s->value.at[e->value + i];
@@ -230,12 +230,12 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
-    for (int i = 0; i < t->fake.n; i++) {
-        dync__ref(t->fake.at[i]);
-        t->fake.at[i]->node_output = i;
+    for (int i = 0; i < t->env.fake.n; i++) {
+        dync__ref(t->env.fake.at[i]);
+        t->env.fake.at[i]->node_output = i;
     }
     if (status == DYNC_OK) status = dync__env_complete(t);
-    t->pending = 0;
+    t->rec.pending = 0;
     if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
@@ -263,7 +263,7 @@ static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync_
     case DYNC__A_TENSOR: {
         if (got->as.t == want->as.t) return true; /* where a pointer is no whole word */
         int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
-        return env >= 0 && t->real.at[env] == got->as.t;
+        return env >= 0 && t->env.real.at[env] == got->as.t;
     }
     case DYNC__A_DIMS:
         return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
@@ -307,10 +307,10 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
-    for (int i = t->entry->n_leaf_env; i < t->real.n; i++)
-        if (t->real.at[i] == real && !t->origin.at[i].seg) return i;
+    for (int i = t->entry->n_leaf_env; i < t->env.real.n; i++)
+        if (t->env.real.at[i] == real && !t->env.origin.at[i].seg) return i;
     for (int i = 0; i < t->entry->n_leaf_env; i++)
-        if (t->real.at[i] == real) return -1;
+        if (t->env.real.at[i] == real) return -1;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real))
@@ -321,7 +321,7 @@ DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real
         v->fake->flags = v->flags;
         dync__replay_place(t, real, v->fake);
         s->at = at;
-        return t->real.n - 1;
+        return t->env.real.n - 1;
     }
     return -1;
 }
@@ -333,7 +333,7 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
         if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
-        int before = t->real.n, env = dync__replay_foreign(t, args[i].as.t);
+        int before = t->env.real.n, env = dync__replay_foreign(t, args[i].as.t);
         if (env < 0) return false;
         any |= env >= before;
     }
@@ -345,7 +345,7 @@ static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
 {
     int env = dync__replay_env(t, x);
     return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 ||
-           !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
+           !t->env.real.at[env] || !dync__tensor_is_leaf(t->env.real.at[env]);
 }
 
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
@@ -388,7 +388,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
                 if (e->free >> i & 1) e->args[i] = c->args[i];
             t->last_at = c->at;
-            t->pending++;
+            t->rec.pending++;
             return DYNC_OK;
         }
     }
@@ -407,7 +407,7 @@ DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
         if (!dync__vec_push(&s->waiting, at)) return false;
         if (first) s->grad_off = grad_off;
         s->at = at;
-        t->pending++;
+        t->rec.pending++;
         dync__tls.grad_enabled_off = !on;
         return true;
     }
@@ -484,9 +484,9 @@ static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *
         status = dync__replay_piece(t, &cut->piece.at[i]);
     }
     dync__tls.grad_enabled_off = grad_off;
-    t->pending = 0;
+    t->rec.pending = 0;
     t->script->waiting.n = 0;
-    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
@@ -498,11 +498,11 @@ static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_reco
         const dync__segment *s = cut->piece.at[i].seg;
         for (int a = 0; s->alias && a < s->n_in; a++) {
             int env = cut->piece.at[i].in_env[a], earliest = -1;
-            const dync__tensor *x = env < t->real.n ? t->real.at[env] : NULL;
+            const dync__tensor *x = env < t->env.real.n ? t->env.real.at[env] : NULL;
             for (int b = 0; x && b < a && earliest < 0; b++) {
                 int other = cut->piece.at[i].in_env[b];
-                if (other < t->real.n && t->real.at[other] &&
-                    t->real.at[other]->storage == x->storage)
+                if (other < t->env.real.n && t->env.real.at[other] &&
+                    t->env.real.at[other]->storage == x->storage)
                     earliest = b;
             }
             if (x && earliest != s->alias[a]) return false;
@@ -516,7 +516,7 @@ DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status 
 {
     dync__script *s = t->script;
     *status = DYNC_OK;
-    if (!t->pending) return true;
+    if (!t->rec.pending) return true;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__cut_record *cut = s->event.at[at].cut;
         if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason))
@@ -540,7 +540,7 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
         if (!x || *k >= cut->result.n) return false;
         const dync__tensor *fake = t->script->value.at[cut->result.at[(*k)++]].fake;
         int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
-        return x == fake || (env >= 0 && t->real.at[env] == x);
+        return x == fake || (env >= 0 && t->env.real.at[env] == x);
     }
     const dync__list *l = dync__value_list(*v);
     for (int i = 0; l && i < l->n; i++)

@@ -167,9 +167,9 @@ DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
-    if (t->real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
+    if (t->env.real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
     dync__script_event e = {.kind = DYNC__EV_FOREIGN,
-                            .value = dync__script_value_add(t, t->fake.at[env], true)};
+                            .value = dync__script_value_add(t, t->env.fake.at[env], true)};
     if (e.value >= 0) dync__script_event_add(t, e);
 }
 
@@ -204,7 +204,7 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
-    for (int i = t->lo; i < t->hi; i++)
+    for (int i = t->cut.lo; i < t->cut.hi; i++)
         if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
             return s->waiting.at[i];
     return -1;
@@ -219,18 +219,18 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     const dync__lift *lift = ref->seg->lift;
     int n = lift ? lift->n : 0, inputs = ref->seg->n_in - n;
     dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
-    bool ok = number && s->waiting.n == t->pending;
+    bool ok = number && s->waiting.n == t->rec.pending;
     for (int i = 0; i < n && ok; i++) {
         int32_t at = dync__script_call(t, lift->place[i].call);
         const dync__script_event *e = at < 0 ? NULL : &s->event.at[at];
         ok = e && e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
         if (ok)
             number[i] = (dync__cut_number){
-                at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true),
+                at, dync__script_value_add(t, t->env.fake.at[ref->in_env[inputs + i]], true),
                 lift->place[i].arg};
         ok = ok && number[i].value >= 0;
     }
-    for (int k = t->lo; k < t->hi && ok; k++) {
+    for (int k = t->cut.lo; k < t->cut.hi && ok; k++) {
         dync__script_event *e = &s->event.at[s->waiting.at[k]];
         uint32_t inside = 0;
         for (int i = 0; i < n; i++)
@@ -262,7 +262,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
     for (int i = 0; i < ref->seg->n_in && ok; i++)
-        dync__script_wants(t, t->fake.at[ref->in_env[i]]);
+        dync__script_wants(t, t->env.fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
     ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
@@ -420,8 +420,8 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     for (const dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts); s; s = s->next) n++;
     if (n >= DYNC__SCRIPTS) return;
     bool lent = false;
-    for (int i = 0; i < t->real.n; i++) {
-        lent = lent || (t->real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
+    for (int i = 0; i < t->env.real.n; i++) {
+        lent = lent || (t->env.real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
     }
     dync__script *s = t->script = dync__calloc(sizeof *s);
     if (!s) return;
@@ -430,7 +430,7 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     s->root = s->at = -1;
     s->writes = lent;
     t->scripted = DYNC__SCRIPT_RECORDS;
-    for (int i = 0; i < t->real.n; i++) dync__script_value_add(t, t->fake.at[i], true);
+    for (int i = 0; i < t->env.real.n; i++) dync__script_value_add(t, t->env.fake.at[i], true);
     t->script_is_new = true;
 }
 
@@ -453,7 +453,7 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
         DYNC__ATOMIC_STORE(&s->busy, 0);
         return;
     }
-    bool sized = !t->syms || (s->syms = dync__symtab_copy(t->syms, NULL)) != NULL;
+    bool sized = !t->symbols.sizes || (s->syms = dync__symtab_copy(t->symbols.sizes, NULL)) != NULL;
     if (failed || s->broken || s->event.n == 0 || !sized) {
         dync__script_free(s);
         return;

@@ -19,7 +19,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
-    if (t->number.n) dync__number_operands(t, c, operand);
+    if (t->symbols.number.n) dync__number_operands(t, c, operand);
     /* begins in the mode of now: the tape switches it off */
     if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return dync__tape_hook(c);
@@ -34,27 +34,27 @@ static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
 
 DYNC__FN void dync__taped_open(dync__tracer *t)
 {
-    t->taped = true;
+    t->tape.on = true;
     t->handler.call = dync__taped_call;
-    t->recorder.call = dync__taped_record;
-    t->recorder.state = t;
-    t->bottom_before = dync__bottom_swap(&t->recorder);
+    t->tape.recorder.call = dync__taped_record;
+    t->tape.recorder.state = t;
+    t->tape.bottom_before = dync__bottom_swap(&t->tape.recorder);
 }
 
 DYNC__FN void dync__taped_close(dync__tracer *t)
 {
-    if (t->taped) dync__bottom_swap(t->bottom_before);
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
 }
 
 /* What the tape saved is an alias with the node of the value. */
 DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
 {
-    if (!t->taped) return x;
-    if (!x->node) return t->fake.at[x->node_output];
-    for (int i = t->made.n - 1; i >= 0; i--)
-        if (t->made.at[i] == x) return x;
-    for (int i = t->made.n - 1; i >= 0; i--)
-        if (t->made.at[i]->node == x->node) return t->made.at[i];
+    if (!t->tape.on) return x;
+    if (!x->node) return t->env.fake.at[x->node_output];
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i] == x) return x;
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i]->node == x->node) return t->rec.made.at[i];
     return x;
 }
 
@@ -76,15 +76,15 @@ typedef struct dync__taped_walk {
 } dync__taped_walk;
 static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
 {
-    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->walking};
-    t->walking = t->walked = true;
+    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
+    t->tape.walking = t->tape.walked = true;
     if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
     return w;
 }
 static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
 {
     if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
-    t->walking = w.walking;
+    t->tape.walking = w.walking;
 }
 
 DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads,
@@ -117,13 +117,13 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
                                 const dync_value *args, dync_value *result)
 {
     dync_value fakes[DYNC__MAX_LEAVES];
-    if (t->walking) return false;
+    if (t->tape.walking) return false;
     if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
     for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
-    t->walking = true;
+    t->tape.walking = true;
     *result = dync_apply_values(fn, nargs, fakes);
-    t->walking = false;
-    t->inner = t->inner ? t->inner : "a function with a gradient of its own";
+    t->tape.walking = false;
+    t->tape.inner = t->tape.inner ? t->tape.inner : "a function with a gradient of its own";
     return true;
 }
 
@@ -158,37 +158,37 @@ static void dync__taped_strip(dync__graph *g)
 static dync_status dync__taped_lives(dync__tracer *t)
 {
     bool switched = false;
-    for (int i = 0; i < t->effects.n; i++)
-        switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
-    if (!switched && !t->inner) return DYNC_OK;
+    for (int i = 0; i < t->effects.after.n; i++)
+        switched = switched || t->effects.after.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    if (!switched && !t->tape.inner) return DYNC_OK;
     return dync__tracer_fail(
         t, dync__fail(DYNC_ERR_UNSUPPORTED,
                       "%s in a function compiled with "
                       "fullgraph, whose result can "
                       "still be differentiated: "
                       "call backward inside it too, or compile it without fullgraph",
-                      t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
+                      t->tape.inner ? t->tape.inner : "dync_requires_grad_ on a tensor in use"));
 }
 
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked
  * keeps the graph's grad mode. */
 DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
 {
-    if (!t->taped || !t->graph) return DYNC_OK;
-    for (int i = 0; i < t->made.n; i++)
-        if (t->made.at[i]->node)
-            t->made.at[i]->node->requires_grad[0] =
-                (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    if (!t->tape.on || !t->rec.graph) return DYNC_OK;
+    for (int i = 0; i < t->rec.made.n; i++)
+        if (t->rec.made.at[i]->node)
+            t->rec.made.at[i]->node->requires_grad[0] =
+                (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     bool over = dync__taped_value_over(t, result);
-    for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
-    for (int i = 0; i < t->grads.n && over; i++) {
-        const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
+    for (int i = 0; i < t->env.fake.n && over; i++) over = !dync__tensor_has_history(t->env.fake.at[i]);
+    for (int i = 0; i < t->effects.grads.n && over; i++) {
+        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
         over = !grad || dync__taped_over(grad);
     }
     if (!over) return dync__taped_lives(t);
-    int calls = t->graph->node.n;
-    dync__taped_strip(t->graph);
-    t->pending -= calls - t->graph->node.n;
-    t->graph_grad_off = true;
+    int calls = t->rec.graph->node.n;
+    dync__taped_strip(t->rec.graph);
+    t->rec.pending -= calls - t->rec.graph->node.n;
+    t->rec.grad_off = true;
     return DYNC_OK;
 }

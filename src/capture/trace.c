@@ -35,17 +35,17 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
-    int n = t->real.n;
-    if (!fake || !dync__vec_reserve(&t->real, n + 1) || !dync__vec_reserve(&t->fake, n + 1) ||
-        !dync__vec_reserve(&t->holder, n + 1) || !dync__vec_reserve(&t->origin, n + 1)) {
+    int n = t->env.real.n;
+    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) || !dync__vec_reserve(&t->env.fake, n + 1) ||
+        !dync__vec_reserve(&t->env.holder, n + 1) || !dync__vec_reserve(&t->env.origin, n + 1)) {
         dync__unref(fake);
         return -1;
     }
     if (real) dync__ref(real);
-    t->real.at[t->real.n++] = real;
-    t->fake.at[t->fake.n++] = fake;
-    t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
+    t->env.real.at[t->env.real.n++] = real;
+    t->env.fake.at[t->env.fake.n++] = fake;
+    t->env.holder.at[t->env.holder.n++] = NULL;
+    t->env.origin.at[t->env.origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
     fake->trace_id = t->id;
     fake->node = NULL;
     fake->node_output = n;
@@ -121,9 +121,9 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
-    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        /* a gradient is guarded through its owner, this one by itself */
-        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;
+    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->env.real.n; i++)
+        if (t->env.real.at[i] == real && !t->env.origin.at[i].is_grad)
+            env = i; /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     /* the variable holds one of this call's arguments: guarded, it may differ later */
     bool argument = env >= 0;
@@ -142,7 +142,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
         dync__foreign_aliases(e, t->call, &f, real);
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
-    t->origin.at[env].foreign = argument ? 0 : k + 1;
+    t->env.origin.at[env].foreign = argument ? 0 : k + 1;
     /* in place already; on a replayed way it is recorded */
     if (argument || t->path_pos < t->n_path) return env;
     dync__foreign_use use = {.env = env, .index = k};
@@ -162,7 +162,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
         return NULL;
     }
     int env = dync__tracer_foreign(t, x, NULL, NULL);
-    return env < 0 ? NULL : t->fake.at[env];
+    return env < 0 ? NULL : t->env.fake.at[env];
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -210,23 +210,23 @@ static const char *dync__env_source(dync__tracer *t, int env)
 {
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
-        if (t->leaf_env[i] == env) return e->tensor[i].source;
+        if (t->env.leaf[i] == env) return e->tensor[i].source;
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
         if (t->at->foreign.at[i].env == env)
             return e->foreign.at[t->at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
-        if (t->real.at[env] && !e->foreign.at[i].owner &&
-            e->foreign.at[i].id == t->real.at[env]->id)
+        if (t->env.real.at[env] && !e->foreign.at[i].owner &&
+            e->foreign.at[i].id == t->env.real.at[env]->id)
             return e->foreign.at[i].guard.source;
     return NULL;
 }
 
 DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 {
-    if (t->graph) return true;
-    t->graph = dync__graph_new("GraphModule");
-    t->graph_grad_off = dync__tls.grad_enabled_off;
-    return t->graph != NULL;
+    if (t->rec.graph) return true;
+    t->rec.graph = dync__graph_new("GraphModule");
+    t->rec.grad_off = dync__tls.grad_enabled_off;
+    return t->rec.graph != NULL;
 }
 
 DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env)
@@ -235,9 +235,9 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
     const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
-    if (t->fake.at[env]->flags & DYNC__T_NUMBER)
-        text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
-    dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
+    if (t->env.fake.at[env]->flags & DYNC__T_NUMBER)
+        text = dync__number_text(t, t->env.fake.at[env], &plain, &source, &cell);
+    dync__info info = dync__info_of(t->env.fake.at[env]), *known = text ? NULL : &info;
     dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
@@ -255,15 +255,15 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
         n->scalar = dync__arg_value(plain);
         n->sym = dync__arena_strdup(&g->arena, text);
     }
-    n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    n->requires_grad[0] = (t->env.fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
     return n;
 }
 
 static dync__node *dync__tracer_placeholder(dync__tracer *t, int env)
 {
-    if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
-    return t->holder.at[env];
+    if (!t->env.holder.at[env]) t->env.holder.at[env] = dync__tracer_input(t, t->rec.graph, env);
+    return t->env.holder.at[env];
 }
 
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
@@ -275,8 +275,8 @@ DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
-    dync__number **operand = t->operand;
-    t->operand = NULL; /* of the call itself, not of lists in it */
+    dync__number **operand = t->rec.operand;
+    t->rec.operand = NULL; /* of the call itself, not of lists in it */
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (operand && operand[i]) {
@@ -289,7 +289,7 @@ DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *
         } else if (in[i].kind == DYNC__A_LIST) {
             if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
             out[i].as.list =
-                dync__arena_alloc(&t->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
+                dync__arena_alloc(&t->rec.graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
             if (!out[i].as.list) return DYNC_ERR_MEMORY;
             DYNC__TRY(dync__tracer_args(t, in[i].n, in[i].as.list, out[i].as.list));
         }
@@ -327,8 +327,8 @@ static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->ki
 static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
                                                       const dync__storage *fake)
 {
-    for (int i = 0; i < t->fake.n; i++)
-        if (t->fake.at[i]->storage == fake && t->real.at[i]) return t->real.at[i]->storage;
+    for (int i = 0; i < t->env.fake.n; i++)
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i]) return t->env.real.at[i]->storage;
     return NULL;
 }
 
@@ -355,13 +355,13 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
 {
     const dync__node *base = dync__tracer_base(self);
     int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
-    for (int i = 0; i < t->made.n + t->fake.n; i++) {
-        dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
+    for (int i = 0; i < t->rec.made.n + t->env.fake.n; i++) {
+        dync__tensor *x = i < t->rec.made.n ? t->rec.made.at[i] : t->env.fake.at[i - t->rec.made.n];
         const dync__node *its = dync__tracer_base(x);
         int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
         if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
-        bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
-        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other])
+        bool real = env >= 0 && other >= 0 && t->env.real.at[env] && t->env.real.at[other];
+        bool same = real ? dync__tensor_shares_history(t->env.real.at[env], t->env.real.at[other])
                          : its == base && env == other;
         if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
     }
@@ -386,14 +386,14 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
             /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
             continue;
         }
-        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->rec.graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
         if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
         x->trace_id = t->id;
         x->node = of;
         dync__ref(x);
-        if (!dync__vec_push(&t->made, x)) {
+        if (!dync__vec_push(&t->rec.made, x)) {
             dync__unref(x);
             return DYNC_ERR_MEMORY;
         }
@@ -416,7 +416,7 @@ static const char *dync__tracer_module(dync__tracer *t)
         n--;
         dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
     }
-    const char *source = s.failed ? NULL : dync__arena_strdup(&t->graph->arena, dync__str_get(&s));
+    const char *source = s.failed ? NULL : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
     dync__str_free(&s);
     return source;
 }
@@ -426,15 +426,15 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
-    dync__number **operand = t->operand;
+    dync__number **operand = t->rec.operand;
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
-    dync__node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(t->rec.graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->source = dync__tracer_module(t);
-    t->pending++;
+    t->rec.pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));
     dync__script_op(t, c, operand);
     return DYNC_OK;
@@ -473,7 +473,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
         int env = dync__tracer_env_real(t, real.out[i]);
         dync__unref(real.out[i]);
         if (env < 0) return DYNC_ERR_MEMORY;
-        dync__ref(c->out[i] = t->fake.at[env]);
+        dync__ref(c->out[i] = t->env.fake.at[env]);
     }
     return status;
 }
@@ -499,7 +499,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
-    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+    if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
         return dync__tracer_fail(t, status);
     /* counts from the storage's beginning */
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
@@ -533,12 +533,12 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
         return t->status;
     }
     DYNC__TRY(dync__tracer_leaf_written(c));
-    if (t->number.n) {
+    if (t->symbols.number.n) {
         dync__number_operands(t, c, operand);
-        t->operand = operand;
+        t->rec.operand = operand;
     }
     dync_status status = dync__tracer_answer(t, c);
-    t->operand = NULL;
+    t->rec.operand = NULL;
     return status;
 }
 
@@ -551,14 +551,14 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
     }
     dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
-    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled,
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->rec.graph, DYNC__OP__set_grad_enabled,
                                                              1, &mode, 0, NULL, NULL)
                                           : NULL;
     if (!n)
         dync__tracer_fail(t, dync__fail_memory(0));
     else {
         n->env = -1;
-        t->pending++;
+        t->rec.pending++;
     }
     dync__tls.grad_enabled_off = !on;
 }
@@ -574,7 +574,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
         return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
-    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
+    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
     return real ? dync__inplace_check(real) : DYNC_OK;
 }
 
@@ -596,7 +596,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    t->syms_outer = dync__tls.syms;
+    t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
     bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
     if (scripted && dync__replay_begin(t)) return t->status;
@@ -606,16 +606,16 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0
-                             ? t->leaf_env[same]
+        t->env.leaf[i] = same >= 0
+                             ? t->env.leaf[same]
                              : dync__tracer_env_add(
                                    t, call->tensor[i],
                                    dync__fake_of(call->tensor[i],
-                                                 t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
-        if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
-        if (fresh) e->leaf_env[i] = t->leaf_env[i];
+                                                 t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        if (t->env.leaf[i] < 0) return DYNC_ERR_MEMORY;
+        if (fresh) e->leaf_env[i] = t->env.leaf[i];
     }
-    if (fresh) e->n_leaf_env = t->real.n;
+    if (fresh) e->n_leaf_env = t->env.real.n;
     DYNC__TRY(dync__numbers_open(t));
     if (scripted) dync__script_begin(t);
     return DYNC_OK;
@@ -628,23 +628,23 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
-    for (int i = 0; i < t->made.n; i++) {
-        t->made.at[i]->node = NULL;
-        if (!dync__script_takes(t, t->made.at[i])) dync__unref(t->made.at[i]);
+    for (int i = 0; i < t->rec.made.n; i++) {
+        t->rec.made.at[i]->node = NULL;
+        if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
     }
-    for (int i = 0; i < t->real.n; i++) {
-        dync__unref(t->real.at[i]);
-        dync__unref(t->fake.at[i]);
+    for (int i = 0; i < t->env.real.n; i++) {
+        dync__unref(t->env.real.at[i]);
+        dync__unref(t->env.fake.at[i]);
     }
-    dync__graph_unref(t->graph);
+    dync__graph_unref(t->rec.graph);
     for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
     dync__vec_free(&t->transient);
-    dync__vec_free(&t->made);
-    dync__vec_free(&t->real);
-    dync__vec_free(&t->fake);
-    dync__vec_free(&t->holder);
-    dync__vec_free(&t->origin);
-    dync__vec_free(&t->frames);
+    dync__vec_free(&t->rec.made);
+    dync__vec_free(&t->env.real);
+    dync__vec_free(&t->env.fake);
+    dync__vec_free(&t->env.holder);
+    dync__vec_free(&t->env.origin);
+    dync__vec_free(&t->rec.frames);
     dync__arena_free(&t->scratch);
     dync__script_end(t, failed);
     dync__handler_pop(&t->handler);
@@ -660,16 +660,16 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
     dync__tls.syms = NULL;
-    if (t->taped) dync__bottom_swap(t->bottom_before);
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
     return p;
 }
 DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 {
     dync__handler_swap(p.top);
-    if (t->taped) dync__bottom_swap(&t->recorder);
+    if (t->tape.on) dync__bottom_swap(&t->tape.recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
-    dync__tls.syms = t->syms;
+    dync__tls.syms = t->symbols.sizes;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
@@ -681,7 +681,7 @@ static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
     dync__trace_leaves *l = user;
     (void)h;
-    return dync__handle(l->t->fake.at[l->t->leaf_env[l->k++]]);
+    return dync__handle(l->t->env.fake.at[l->t->env.leaf[l->k++]]);
 }
 
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)

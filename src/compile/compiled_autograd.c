@@ -337,16 +337,16 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
 static int dync__ca_position(void)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    return !t ? -1 : t->graph ? t->graph->node.n - t->graph->n_inputs : 0;
+    return !t ? -1 : t->rec.graph ? t->rec.graph->node.n - t->rec.graph->n_inputs : 0;
 }
 
 static void dync__ca_name(dync__tensor *t, const char *name, int from)
 {
     const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
-    if (!tracer || !t->node || t->node->graph != tracer->graph || t->name ||
+    if (!tracer || !t->node || t->node->graph != tracer->rec.graph || t->name ||
         t->node->kind == DYNC__N_PLACEHOLDER)
         return;
-    if (t->node->index - tracer->graph->n_inputs >= from)
+    if (t->node->index - tracer->rec.graph->n_inputs >= from)
         dync__graph_rename(t->node->graph, t->node, name);
 }
 
@@ -418,7 +418,7 @@ static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 static dync_status dync__ca_lines(dync__ca *c)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    dync__graph *g = t ? t->graph : NULL;
+    dync__graph *g = t ? t->rec.graph : NULL;
     for (int i = g ? g->n_inputs : 0, part = 0; g && i < g->node.n; i++) {
         int at = i - g->n_inputs;
         while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;
