@@ -48795,7 +48795,6 @@ typedef struct dync__grad_intercept {
     bool (*remove_hook)(dync_tensor *, int id);
     bool (*retain_grad)(dync_tensor *, dync_status *status);
     bool (*is_leaf)(const dync_tensor *, bool *result);
-    bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     /* dync_apply */
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args,
@@ -49751,11 +49750,9 @@ DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
 
 DYNC_API void dync_set_grad_enabled(bool on)
 {
-    const dync__grad_intercept *traced = dync__grad_traced();
     dync__arg arg = dync__arg_b(on);
     dync__tensor *none[DYNC__MAX_OUT] = {NULL};
-    if (traced && traced->set_grad_enabled && traced->set_grad_enabled(on)) return;
-    dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* so that tracers see it */
+    dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* the one door: tracers record it */
     dync__tls.grad_enabled_off = !on;
 }
 
@@ -60921,69 +60918,85 @@ typedef struct dync__origin {
     int out, foreign;
     bool is_grad;
 } dync__origin;
-typedef struct dync__environment {        /* by place */
-    DYNC__VEC(dync__tensor *) real;       /* owned; NULL where narrowed away */
-    DYNC__VEC(dync__tensor *) fake;       /* what traced code sees of it (owned) */
-    DYNC__VEC(dync__node *) holder;       /* its placeholder in the pending graph, or NULL */
+typedef struct dync__environment {  /* by place */
+    DYNC__VEC(dync__tensor *) real; /* owned; NULL where narrowed away */
+    DYNC__VEC(dync__tensor *) fake; /* what traced code sees of it (owned) */
+    DYNC__VEC(dync__node *) holder; /* its placeholder in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
-    int leaf[DYNC__MAX_LEAVES];           /* place of each tensor argument */
+    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
 } dync__environment;
 
 /* ---- recording (record.c): the pending graph ----------------------------------------------- */
 typedef struct dync__trace_frame {
     const char *name;
     dync_loc at;
-    int mark;                             /* pending calls at its entry */
+    int mark; /* pending calls at its entry */
     bool broken;
 } dync__trace_frame;
 typedef struct dync__recording {
-    dync__graph *graph;                   /* NULL: nothing since the last cut */
-    int pending;                          /* calls in it */
-    bool grad_off;                        /* grad mode where it begins: what it is compiled for and runs in */
-    DYNC__VEC(dync__tensor *) made;       /* fakes of its nodes (owned) */
-    DYNC__VEC(dync__trace_frame) frames;  /* open dync_frame calls */
-    dync__number **operand;               /* of the operator being recorded, by argument; NULL: none is symbolic */
+    dync__graph *graph; /* NULL: nothing since the last cut */
+    int pending;        /* calls in it */
+    bool grad_off;      /* grad mode where it begins: what it is compiled for and runs in */
+    DYNC__VEC(dync__tensor *) made;      /* fakes of its nodes (owned) */
+    DYNC__VEC(dync__trace_frame) frames; /* open dync_frame calls */
+    dync__number *
+        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
 } dync__recording;
 
 /* ---- a cut (cut.c), while it is made ------------------------------------------------------- */
 typedef struct dync__cutting {
-    const char *reason;                   /* the break that ends the pieces being compiled, or NULL */
-    int lo, hi;                           /* calls of the piece */
-    int split;                            /* one more end after so many calls; 0: none */
-    const dync__effect *then;             /* what is done there, to then_to; NULL: nothing */
+    const char *reason;       /* the break that ends the pieces being compiled, or NULL */
+    int lo, hi;               /* calls of the piece */
+    int split;                /* one more end after so many calls; 0: none */
+    const dync__effect *then; /* what is done there, to then_to; NULL: nothing */
     dync__tensor *then_to;
 } dync__cutting;
 
 /* ---- what is done besides computing (effects.c) -------------------------------------------- */
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it
  * was read, or at the last cut. Owned references to both. */
-typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
-typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait; /* of: a fake, owned */
+typedef struct dync__grad_record {
+    dync__tensor *of, *before;
+    bool read;
+} dync__grad_record;
+typedef struct dync__effect_wait {
+    dync__effect effect;
+    dync__tensor *of;
+} dync__effect_wait; /* of: a fake, owned */
 typedef struct dync__effects {
-    DYNC__VEC(dync__grad_record) grads;   /* read or set */
-    DYNC__VEC(dync__effect_wait) before, after; /* the others, by whether they are done before or after what is pending */
-    int hooks_seen;                       /* places whose tensors' hooks the trace has */
+    DYNC__VEC(dync__grad_record) grads; /* read or set */
+    DYNC__VEC(dync__effect_wait)
+    before, after;  /* the others, by whether they are done before or after what is pending */
+    int hooks_seen; /* places whose tensors' hooks the trace has */
 } dync__effects;
 
 /* ---- symbols (number.c, dynamic.c) --------------------------------------------------------- */
-typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now; /* at this point of the trace */
+typedef struct dync__cell_now {
+    dync_cell *cell;
+    dync_value value;
+} dync__cell_now; /* at this point of the trace */
 typedef struct dync__symbols {
-    DYNC__VEC(dync__number *) number;     /* arguments first; in scratch */
+    DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
-    int n_inputs;                         /* numbers that are inputs of graphs */
-    dync__symtab *sizes, *outer;          /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    int n_inputs; /* numbers that are inputs of graphs */
+    dync__symtab *sizes,
+        *outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__symbols;
 
 /* ---- backward inside the trace (step.c) ---------------------------------------------------- */
 typedef struct dync__taping {
-    bool on, restart;                     /* restart: backward was met, the trace begins again under the tape */
-    bool walking, walked;                 /* inside backward, which runs over fakes; it ran */
-    const char *inner;                    /* what would be lost where the result's history goes on outside */
-    dync__handler recorder;               /* at the bottom, under the tape; the tracer's handler then only takes arguments into the trace */
+    bool on, restart;       /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked;   /* inside backward, which runs over fakes; it ran */
+    const char *inner;      /* what would be lost where the result's history goes on outside */
+    dync__handler recorder; /* at the bottom, under the tape; the tracer's handler then only takes
+                               arguments into the trace */
     dync__handler *bottom_before;
 } dync__taping;
 
-typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
+typedef struct dync__trace_pause {
+    dync__handler *top;
+    bool compiling;
+} dync__trace_pause;
 struct dync__tracer {
     dync__handler handler;
     dync__compiled *fn;
@@ -60996,24 +61009,24 @@ struct dync__tracer {
     dync__effects effects;
     dync__symbols symbols;
     dync__taping tape;
-    int frames_before;                   /* compiles of the function when the call began */
+    int frames_before;                    /* compiles of the function when the call began */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
-    int n_constants;                     /* calls of constant functions so far */
-    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
-    const dync__path_step *path;         /* decided outcomes, replayed first */
+    int n_constants;                      /* calls of constant functions so far */
+    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
+    const dync__path_step *path; /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;                 /* of a trace that left the tree */
-    dync_status status;                  /* first failure inside the trace */
-    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;                    /* user line of the last operator or break */
-    bool stopped, fresh;                 /* fresh: something is compiled for the first time: callbacks fire */
+    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
+    dync__arena scratch;    /* of a trace that left the tree */
+    dync_status status;     /* first failure inside the trace */
+    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;       /* user line of the last operator or break */
+    bool stopped, fresh;    /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;           /* while an opaque function of another layer works */
-    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;                    /* DYNC__SCRIPT_... */
+    dync__trace_pause resting;   /* while an opaque function of another layer works */
+    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;            /* DYNC__SCRIPT_... */
     bool script_is_new;
     dync__tracer *outer;
 };
@@ -61051,7 +61064,8 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
-DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
+DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
+                                            const dync__opcall *); /* _set_grad_enabled */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
                                        const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
@@ -61159,7 +61173,7 @@ DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
 DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
                               dync__number *const *operand_or_null);
-DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
+
 DYNC__FN void dync__script_foreign(dync__tracer *, int env);
 DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
 DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
@@ -61181,7 +61195,6 @@ DYNC__FN void dync__replay_leave(dync__tracer *);
 DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
 DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
 DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
-DYNC__FN bool dync__replay_grad_mode(dync__tracer *, bool on);
 DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
 DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
 DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
@@ -61235,7 +61248,6 @@ typedef enum {
     DYNC__EV_FOREIGN,
     DYNC__EV_FRAME,
     DYNC__EV_FRAME_END,
-    DYNC__EV_GRAD_MODE,
     DYNC__EV_CUT,
     DYNC__EV_END
 } dync__event_kind;
@@ -61272,13 +61284,11 @@ typedef struct dync__cut_record {
 } dync__cut_record;
 
 typedef struct dync__script_event {
-    /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
-    uint8_t kind, mode, n_args, n_out;
-    uint8_t flags; /* OP in place: of what is written, afterwards */
-    bool plain;    /* OP: makes one tensor, writes none */
-    /* OP: arguments that may be any number of their kind; in args they are those of the last
-     * call */
-    uint32_t free;
+    uint8_t kind, mode, n_args, n_out; /* mode: grad mode and default dtype of an operator */
+    uint8_t flags;                     /* OP in place: of what is written, afterwards */
+    bool plain;                        /* OP: makes one tensor, writes none */
+    uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
+                      the last call */
     int32_t op, value; /* value: the first one made; in place: the one written */
     /* first event after this one; another one in its place; -1 */
     int32_t next, alt;
@@ -62539,7 +62549,8 @@ typedef struct dync__shape_pass {
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
+    if (!dync__is_token(*size) &&
+        !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
         return true;
     *size = dync__symtab_simple(p->t->symbols.sizes, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
@@ -62585,7 +62596,8 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     dync__shape_known(g, known);
     for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync__node *n = dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
+        dync__node *n =
+            dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)
@@ -64009,8 +64021,9 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     int n = t->env.real.n;
-    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) || !dync__vec_reserve(&t->env.fake, n + 1) ||
-        !dync__vec_reserve(&t->env.holder, n + 1) || !dync__vec_reserve(&t->env.origin, n + 1)) {
+    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) ||
+        !dync__vec_reserve(&t->env.fake, n + 1) || !dync__vec_reserve(&t->env.holder, n + 1) ||
+        !dync__vec_reserve(&t->env.origin, n + 1)) {
         dync__unref(fake);
         return -1;
     }
@@ -64301,7 +64314,8 @@ static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
                                                       const dync__storage *fake)
 {
     for (int i = 0; i < t->env.fake.n; i++)
-        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i]) return t->env.real.at[i]->storage;
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
+            return t->env.real.at[i]->storage;
     return NULL;
 }
 
@@ -64389,7 +64403,8 @@ static const char *dync__tracer_module(dync__tracer *t)
         n--;
         dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
     }
-    const char *source = s.failed ? NULL : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
+    const char *source = s.failed ? NULL
+                                  : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
     dync__str_free(&s);
     return source;
 }
@@ -64411,6 +64426,21 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     DYNC__TRY(dync__tracer_outputs(t, c, n));
     dync__script_op(t, c, operand);
     return DYNC_OK;
+}
+
+/* Grad mode is a node of the graph and counts for what is recorded next. */
+DYNC__FN dync_status dync__record_grad_mode(dync__tracer *t, const dync__opcall *c)
+{
+    if (c->at.file) t->last_at = c->at;
+    dync__script_op(t, c, NULL);
+    dync__node *n = dync__tracer_graph(t)
+                        ? dync__graph_call(t->rec.graph, c->op, 1, c->args, 0, NULL, NULL)
+                        : NULL;
+    dync__tls.grad_enabled_off = !c->args[0].as.i;
+    if (!n) return dync__tracer_fail(t, dync__fail_memory(0));
+    n->env = -1;
+    t->rec.pending++;
+    return t->status;
 }
 
 static void dync__drop_outputs(dync__opcall *c)
@@ -64499,12 +64529,8 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
-    /* a program or graph called by traced code */
-    if (c->op == DYNC__OP__set_grad_enabled) {
-        dync_set_grad_enabled(c->args[0].as.i != 0);
-        return t->status;
-    }
     DYNC__TRY(dync__tracer_leaf_written(c));
     if (t->symbols.number.n) {
         dync__number_operands(t, c, operand);
@@ -64513,27 +64539,6 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync_status status = dync__tracer_answer(t, c);
     t->rec.operand = NULL;
     return status;
-}
-
-/* Grad mode is a node of the graph and counts for what is recorded next. */
-DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
-{
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_grad_mode(t, on)) return;
-        dync__replay_leave(t);
-    }
-    dync__script_grad_mode(t, on);
-    dync__arg mode = dync__arg_b(on);
-    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->rec.graph, DYNC__OP__set_grad_enabled,
-                                                             1, &mode, 0, NULL, NULL)
-                                          : NULL;
-    if (!n)
-        dync__tracer_fail(t, dync__fail_memory(0));
-    else {
-        n->env = -1;
-        t->rec.pending++;
-    }
-    dync__tls.grad_enabled_off = !on;
 }
 
 /* What the tape says before anything else when the program runs eagerly: an in-place write to a
@@ -64579,12 +64584,12 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->env.leaf[i] = same >= 0
-                             ? t->env.leaf[same]
-                             : dync__tracer_env_add(
-                                   t, call->tensor[i],
-                                   dync__fake_of(call->tensor[i],
-                                                 t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        t->env.leaf[i] =
+            same >= 0 ? t->env.leaf[same]
+                      : dync__tracer_env_add(
+                            t, call->tensor[i],
+                            dync__fake_of(call->tensor[i],
+                                          t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->env.leaf[i] < 0) return DYNC_ERR_MEMORY;
         if (fresh) e->leaf_env[i] = t->env.leaf[i];
     }
@@ -64822,11 +64827,13 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
     for (int k = 0; k < t->effects.grads.n; k++) {
         const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[k].of);
-        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n; i++)
+        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n;
+             i++)
             if (t->rec.made.at[i] == grad) live[i] = true;
     }
     for (int k = 0; k < t->effects.after.n; k++)
-        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n; i++)
+        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n;
+             i++)
             if (t->rec.made.at[i] == t->effects.after.at[k].of) live[i] = true;
 }
 
@@ -64894,7 +64901,8 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     t->effects.after.n = 0;
     DYNC__TRY(dync__effects_begin(t));
     DYNC__TRY(dync__effects_do(t, t->effects.after.at, n));
-    for (int i = 0; i < t->effects.grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
+    for (int i = 0; i < t->effects.grads.n; i++)
+        DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
     return DYNC_OK;
 }
 
@@ -64913,7 +64921,8 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
     for (int i = 0; i < t->effects.before.n + t->effects.after.n; i++) {
         bool early = i < t->effects.before.n;
-        dync__effect_wait *w = early ? &t->effects.before.at[i] : &t->effects.after.at[i - t->effects.before.n];
+        dync__effect_wait *w = early ? &t->effects.before.at[i]
+                                     : &t->effects.after.at[i - t->effects.before.n];
         if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
         dync__unref(w->of);
         int *n = early ? &t->effects.before.n : &t->effects.after.n,
@@ -65090,7 +65099,8 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
                                         const char *source)
 {
     const char *text = dync__arena_printf(&t->scratch, "s%d",
-                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
+                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                              t->symbols.n_inputs++);
     dync__number *x = dync__number_new(t, plain, text);
     int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
     dync__unref(real);
@@ -65150,10 +65160,11 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
 {
     const dync__cache_entry *e = t->entry;
-    dync__number *x = dync__number_new(
-        t, t->call->args[e->number_arg[k]],
-        dync__arena_printf(&t->scratch, "s%d",
-                           (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++));
+    dync__number *x =
+        dync__number_new(t, t->call->args[e->number_arg[k]],
+                         dync__arena_printf(&t->scratch, "s%d",
+                                            (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                                t->symbols.n_inputs++));
     if (!x) return false;
     x->source = e->item[e->number_item[k]].source;
     x->arg = k;
@@ -65555,7 +65566,8 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d",
-                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
+                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                    t->symbols.n_inputs++);
     n->env = env;
     return n->sym ? n : NULL;
 }
@@ -66093,8 +66105,9 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
     dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
-    dync__graph *g =
-        fakes && nodes ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync__graph *g = fakes && nodes
+                         ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi))
+                         : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->rec.made.n && g; i++) {
@@ -66166,7 +66179,8 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
     if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
-    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->rec.made.n;
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
+                   made = t->rec.made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++)
@@ -66543,7 +66557,8 @@ static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *
 /* The uses along this path are known: its segments compute no more than those. */
 static dync_status dync__narrow_path(dync__tracer *t)
 {
-    bool *used = dync__calloc((size_t)t->env.real.n + 1), *outs = dync__calloc((size_t)t->env.real.n + 1);
+    bool *used = dync__calloc((size_t)t->env.real.n + 1),
+         *outs = dync__calloc((size_t)t->env.real.n + 1);
     dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
     for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
@@ -66562,7 +66577,8 @@ static dync_status dync__narrow_path(dync__tracer *t)
         if (!s || t->env.origin.at[i].out != 0) continue;
         memset(outs, 0, (size_t)t->env.real.n + 1);
         for (int j = i; j < t->env.real.n; j++)
-            if (t->env.origin.at[j].seg == s && t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
+            if (t->env.origin.at[j].seg == s &&
+                t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
                 outs[t->env.origin.at[j].out] = used[j];
         if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
@@ -66645,14 +66661,15 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
  * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes)) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
+        return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
     t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
-                  t->symbols.sizes->violated < 0;
+                       t->symbols.sizes->violated < 0;
     if (t->tape.restart)
         dync__tls.error_count = errors;
     else
@@ -66860,13 +66877,6 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
 }
 
-DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
-{
-    if (!dync__script_room(t)) return;
-    dync__script_event e = {.kind = DYNC__EV_GRAD_MODE, .mode = on};
-    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
-}
-
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
@@ -66908,7 +66918,7 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
     for (int i = t->cut.lo; i < t->cut.hi; i++)
-        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
+        if (s->event.at[s->waiting.at[i]].op != DYNC__OP__set_grad_enabled && k-- == 0)
             return s->waiting.at[i];
     return -1;
 }
@@ -67372,9 +67382,11 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__number *operand[DYNC__MAX_ARGS];
     c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
     for (int i = 0; i < e->n_args; i++) {
-        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1]
+                                                 : NULL;
         if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
     }
+    if (e->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, &c);
     t->rec.operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     dync_status status = dync__tracer_record(t, &c);
@@ -67408,10 +67420,7 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
-        if (e->kind == DYNC__EV_OP)
-            status = dync__replay_again(t, e);
-        else
-            dync__tracer_grad_mode(t, e->mode != 0);
+        status = dync__replay_again(t, e);
     }
     dync__tls.grad_enabled_off = grad_off;
     t->last_at = at;
@@ -67556,8 +67565,11 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             c->nout = e->n_out;
             for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
                 if (e->free >> i & 1) e->args[i] = c->args[i];
-            t->last_at = c->at;
             t->rec.pending++;
+            if (DYNC__UNLIKELY(c->op == DYNC__OP__set_grad_enabled))
+                dync__tls.grad_enabled_off = !c->args[0].as.i;
+            else
+                t->last_at = c->at;
             return DYNC_OK;
         }
     }
@@ -67565,24 +67577,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
-/* Grad mode and frames: true where the script has them too. */
-DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
-{
-    dync__script *s = t->script;
-    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
-        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on)
-            continue;
-        bool grad_off = dync__tls.grad_enabled_off, first = s->waiting.n == 0;
-        if (!dync__vec_push(&s->waiting, at)) return false;
-        if (first) s->grad_off = grad_off;
-        s->at = at;
-        t->rec.pending++;
-        dync__tls.grad_enabled_off = !on;
-        return true;
-    }
-    return false;
-}
-
+/* Frames: true where the script has them too. */
 DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;
@@ -67755,6 +67750,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (t->symbols.number.n) dync__number_operands(t, c, operand);
     /* begins in the mode of now: the tape switches it off */
@@ -67815,12 +67811,12 @@ static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt
 {
     dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
     t->tape.walking = t->tape.walked = true;
-    if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
+    if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
     return w;
 }
 static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
 {
-    if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
+    if (w.mode == dync__tls.grad_enabled_off) dync_set_grad_enabled(w.mode);
     t->tape.walking = w.walking;
 }
 
@@ -67917,7 +67913,8 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
             t->rec.made.at[i]->node->requires_grad[0] =
                 (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     bool over = dync__taped_value_over(t, result);
-    for (int i = 0; i < t->env.fake.n && over; i++) over = !dync__tensor_has_history(t->env.fake.at[i]);
+    for (int i = 0; i < t->env.fake.n && over; i++)
+        over = !dync__tensor_has_history(t->env.fake.at[i]);
     for (int i = 0; i < t->effects.grads.n && over; i++) {
         const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
         over = !grad || dync__taped_over(grad);
@@ -68456,23 +68453,13 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
     return true;
 }
 
-/* A node of the captured program; the mode at the end is left behind after every run
- * (tnode.grad_mode_after). */
-static bool dync__trace_set_grad_enabled(bool on)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t) return false;
-    dync__tracer_grad_mode(t, on);
-    return true;
-}
-
 static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x,
                                                bool on)
 {
     int env = dync__effect_env(t, x);
-    bool leaf = t->tape.on                      ? dync__tensor_is_leaf(x)
+    bool leaf = t->tape.on                        ? dync__tensor_is_leaf(x)
                 : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
-                                              : on;
+                                                  : on;
     if (on && dync__dtype_info(x->dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
                           "only Tensors of floating point dtype can require gradients");
@@ -68521,7 +68508,6 @@ static const dync__grad_intercept *dync__capture_grads(void)
                                                .remove_hook = dync__trace_remove_hook,
                                                .retain_grad = dync__trace_retain_grad,
                                                .is_leaf = dync__trace_is_leaf,
-                                               .set_grad_enabled = dync__trace_set_grad_enabled,
                                                .requires_grad_ = dync__trace_requires_grad_,
                                                .cell_get = dync__trace_cell_get,
                                                .cell_set = dync__trace_cell_set};
@@ -68755,6 +68741,7 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
 static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
+    if (c->op == DYNC__OP__set_grad_enabled) return c->row->decompose(c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
     DYNC__TRY(dync__op_fake(c));

@@ -503,11 +503,9 @@ DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
 
 DYNC_API void dync_set_grad_enabled(bool on)
 {
-    const dync__grad_intercept *traced = dync__grad_traced();
     dync__arg arg = dync__arg_b(on);
     dync__tensor *none[DYNC__MAX_OUT] = {NULL};
-    if (traced && traced->set_grad_enabled && traced->set_grad_enabled(on)) return;
-    dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* so that tracers see it */
+    dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* the one door: tracers record it */
     dync__tls.grad_enabled_off = !on;
 }
 

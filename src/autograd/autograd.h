@@ -117,7 +117,6 @@ typedef struct dync__grad_intercept {
     bool (*remove_hook)(dync_tensor *, int id);
     bool (*retain_grad)(dync_tensor *, dync_status *status);
     bool (*is_leaf)(const dync_tensor *, bool *result);
-    bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     /* dync_apply */
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args,

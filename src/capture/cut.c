@@ -462,8 +462,9 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
     dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
-    dync__graph *g =
-        fakes && nodes ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync__graph *g = fakes && nodes
+                         ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi))
+                         : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->rec.made.n && g; i++) {
@@ -535,7 +536,8 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
     if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
-    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->rec.made.n;
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
+                   made = t->rec.made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++)
@@ -912,7 +914,8 @@ static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *
 /* The uses along this path are known: its segments compute no more than those. */
 static dync_status dync__narrow_path(dync__tracer *t)
 {
-    bool *used = dync__calloc((size_t)t->env.real.n + 1), *outs = dync__calloc((size_t)t->env.real.n + 1);
+    bool *used = dync__calloc((size_t)t->env.real.n + 1),
+         *outs = dync__calloc((size_t)t->env.real.n + 1);
     dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
     for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
@@ -931,7 +934,8 @@ static dync_status dync__narrow_path(dync__tracer *t)
         if (!s || t->env.origin.at[i].out != 0) continue;
         memset(outs, 0, (size_t)t->env.real.n + 1);
         for (int j = i; j < t->env.real.n; j++)
-            if (t->env.origin.at[j].seg == s && t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
+            if (t->env.origin.at[j].seg == s &&
+                t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
                 outs[t->env.origin.at[j].out] = used[j];
         if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
@@ -1014,14 +1018,15 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
  * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes)) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
+        return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
     t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
-                  t->symbols.sizes->violated < 0;
+                       t->symbols.sizes->violated < 0;
     if (t->tape.restart)
         dync__tls.error_count = errors;
     else

@@ -263,7 +263,8 @@ typedef struct dync__shape_pass {
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
+    if (!dync__is_token(*size) &&
+        !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
         return true;
     *size = dync__symtab_simple(p->t->symbols.sizes, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
@@ -309,7 +310,8 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     dync__shape_known(g, known);
     for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync__node *n = dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
+        dync__node *n =
+            dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)

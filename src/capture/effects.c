@@ -152,11 +152,13 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
     for (int k = 0; k < t->effects.grads.n; k++) {
         const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[k].of);
-        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n; i++)
+        for (int i = 0; grad && dync__grad_changed(&t->effects.grads.at[k]) && i < t->rec.made.n;
+             i++)
             if (t->rec.made.at[i] == grad) live[i] = true;
     }
     for (int k = 0; k < t->effects.after.n; k++)
-        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n; i++)
+        for (int i = 0; t->effects.after.at[k].effect.kind == DYNC__DO_CELL && i < t->rec.made.n;
+             i++)
             if (t->rec.made.at[i] == t->effects.after.at[k].of) live[i] = true;
 }
 
@@ -224,7 +226,8 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     t->effects.after.n = 0;
     DYNC__TRY(dync__effects_begin(t));
     DYNC__TRY(dync__effects_do(t, t->effects.after.at, n));
-    for (int i = 0; i < t->effects.grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
+    for (int i = 0; i < t->effects.grads.n; i++)
+        DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
     return DYNC_OK;
 }
 
@@ -243,7 +246,8 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
     for (int i = 0; i < t->effects.before.n + t->effects.after.n; i++) {
         bool early = i < t->effects.before.n;
-        dync__effect_wait *w = early ? &t->effects.before.at[i] : &t->effects.after.at[i - t->effects.before.n];
+        dync__effect_wait *w = early ? &t->effects.before.at[i]
+                                     : &t->effects.after.at[i - t->effects.before.n];
         if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
         dync__unref(w->of);
         int *n = early ? &t->effects.before.n : &t->effects.after.n,

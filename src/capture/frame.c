@@ -120,6 +120,7 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
 static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
+    if (c->op == DYNC__OP__set_grad_enabled) return c->row->decompose(c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
     DYNC__TRY(dync__op_fake(c));

@@ -525,23 +525,13 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
     return true;
 }
 
-/* A node of the captured program; the mode at the end is left behind after every run
- * (tnode.grad_mode_after). */
-static bool dync__trace_set_grad_enabled(bool on)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t) return false;
-    dync__tracer_grad_mode(t, on);
-    return true;
-}
-
 static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x,
                                                bool on)
 {
     int env = dync__effect_env(t, x);
-    bool leaf = t->tape.on                      ? dync__tensor_is_leaf(x)
+    bool leaf = t->tape.on                        ? dync__tensor_is_leaf(x)
                 : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
-                                              : on;
+                                                  : on;
     if (on && dync__dtype_info(x->dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
                           "only Tensors of floating point dtype can require gradients");
@@ -590,7 +580,6 @@ static const dync__grad_intercept *dync__capture_grads(void)
                                                .remove_hook = dync__trace_remove_hook,
                                                .retain_grad = dync__trace_retain_grad,
                                                .is_leaf = dync__trace_is_leaf,
-                                               .set_grad_enabled = dync__trace_set_grad_enabled,
                                                .requires_grad_ = dync__trace_requires_grad_,
                                                .cell_get = dync__trace_cell_get,
                                                .cell_set = dync__trace_cell_set};

@@ -76,7 +76,8 @@ static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d",
-                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
+                                (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                    t->symbols.n_inputs++);
     n->env = env;
     return n->sym ? n : NULL;
 }

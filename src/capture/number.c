@@ -100,7 +100,8 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
                                         const char *source)
 {
     const char *text = dync__arena_printf(&t->scratch, "s%d",
-                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++);
+                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                              t->symbols.n_inputs++);
     dync__number *x = dync__number_new(t, plain, text);
     int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
     dync__unref(real);
@@ -160,10 +161,11 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
 {
     const dync__cache_entry *e = t->entry;
-    dync__number *x = dync__number_new(
-        t, t->call->args[e->number_arg[k]],
-        dync__arena_printf(&t->scratch, "s%d",
-                           (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) + t->symbols.n_inputs++));
+    dync__number *x =
+        dync__number_new(t, t->call->args[e->number_arg[k]],
+                         dync__arena_printf(&t->scratch, "s%d",
+                                            (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
+                                                t->symbols.n_inputs++));
     if (!x) return false;
     x->source = e->item[e->number_item[k]].source;
     x->arg = k;

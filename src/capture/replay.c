@@ -203,9 +203,11 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__number *operand[DYNC__MAX_ARGS];
     c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
     for (int i = 0; i < e->n_args; i++) {
-        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->symbols.number.at[(uintptr_t)args[i].as.p - 1]
+                                                 : NULL;
         if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
     }
+    if (e->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, &c);
     t->rec.operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     dync_status status = dync__tracer_record(t, &c);
@@ -239,10 +241,7 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
-        if (e->kind == DYNC__EV_OP)
-            status = dync__replay_again(t, e);
-        else
-            dync__tracer_grad_mode(t, e->mode != 0);
+        status = dync__replay_again(t, e);
     }
     dync__tls.grad_enabled_off = grad_off;
     t->last_at = at;
@@ -387,8 +386,11 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             c->nout = e->n_out;
             for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
                 if (e->free >> i & 1) e->args[i] = c->args[i];
-            t->last_at = c->at;
             t->rec.pending++;
+            if (DYNC__UNLIKELY(c->op == DYNC__OP__set_grad_enabled))
+                dync__tls.grad_enabled_off = !c->args[0].as.i;
+            else
+                t->last_at = c->at;
             return DYNC_OK;
         }
     }
@@ -396,24 +398,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
-/* Grad mode and frames: true where the script has them too. */
-DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
-{
-    dync__script *s = t->script;
-    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
-        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on)
-            continue;
-        bool grad_off = dync__tls.grad_enabled_off, first = s->waiting.n == 0;
-        if (!dync__vec_push(&s->waiting, at)) return false;
-        if (first) s->grad_off = grad_off;
-        s->at = at;
-        t->rec.pending++;
-        dync__tls.grad_enabled_off = !on;
-        return true;
-    }
-    return false;
-}
-
+/* Frames: true where the script has them too. */
 DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;

@@ -157,13 +157,6 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
 }
 
-DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
-{
-    if (!dync__script_room(t)) return;
-    dync__script_event e = {.kind = DYNC__EV_GRAD_MODE, .mode = on};
-    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
-}
-
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
@@ -205,7 +198,7 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
     for (int i = t->cut.lo; i < t->cut.hi; i++)
-        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
+        if (s->event.at[s->waiting.at[i]].op != DYNC__OP__set_grad_enabled && k-- == 0)
             return s->waiting.at[i];
     return -1;
 }

@@ -20,7 +20,6 @@ typedef enum {
     DYNC__EV_FOREIGN,
     DYNC__EV_FRAME,
     DYNC__EV_FRAME_END,
-    DYNC__EV_GRAD_MODE,
     DYNC__EV_CUT,
     DYNC__EV_END
 } dync__event_kind;
@@ -57,13 +56,11 @@ typedef struct dync__cut_record {
 } dync__cut_record;
 
 typedef struct dync__script_event {
-    /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
-    uint8_t kind, mode, n_args, n_out;
-    uint8_t flags; /* OP in place: of what is written, afterwards */
-    bool plain;    /* OP: makes one tensor, writes none */
-    /* OP: arguments that may be any number of their kind; in args they are those of the last
-     * call */
-    uint32_t free;
+    uint8_t kind, mode, n_args, n_out; /* mode: grad mode and default dtype of an operator */
+    uint8_t flags;                     /* OP in place: of what is written, afterwards */
+    bool plain;                        /* OP: makes one tensor, writes none */
+    uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
+                      the last call */
     int32_t op, value; /* value: the first one made; in place: the one written */
     /* first event after this one; another one in its place; -1 */
     int32_t next, alt;

@@ -18,6 +18,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (t->symbols.number.n) dync__number_operands(t, c, operand);
     /* begins in the mode of now: the tape switches it off */
@@ -78,12 +79,12 @@ static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt
 {
     dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
     t->tape.walking = t->tape.walked = true;
-    if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
+    if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
     return w;
 }
 static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
 {
-    if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
+    if (w.mode == dync__tls.grad_enabled_off) dync_set_grad_enabled(w.mode);
     t->tape.walking = w.walking;
 }
 
@@ -180,7 +181,8 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
             t->rec.made.at[i]->node->requires_grad[0] =
                 (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     bool over = dync__taped_value_over(t, result);
-    for (int i = 0; i < t->env.fake.n && over; i++) over = !dync__tensor_has_history(t->env.fake.at[i]);
+    for (int i = 0; i < t->env.fake.n && over; i++)
+        over = !dync__tensor_has_history(t->env.fake.at[i]);
     for (int i = 0; i < t->effects.grads.n && over; i++) {
         const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
         over = !grad || dync__taped_over(grad);

@@ -36,8 +36,9 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     int n = t->env.real.n;
-    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) || !dync__vec_reserve(&t->env.fake, n + 1) ||
-        !dync__vec_reserve(&t->env.holder, n + 1) || !dync__vec_reserve(&t->env.origin, n + 1)) {
+    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) ||
+        !dync__vec_reserve(&t->env.fake, n + 1) || !dync__vec_reserve(&t->env.holder, n + 1) ||
+        !dync__vec_reserve(&t->env.origin, n + 1)) {
         dync__unref(fake);
         return -1;
     }
@@ -328,7 +329,8 @@ static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
                                                       const dync__storage *fake)
 {
     for (int i = 0; i < t->env.fake.n; i++)
-        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i]) return t->env.real.at[i]->storage;
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
+            return t->env.real.at[i]->storage;
     return NULL;
 }
 
@@ -416,7 +418,8 @@ static const char *dync__tracer_module(dync__tracer *t)
         n--;
         dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
     }
-    const char *source = s.failed ? NULL : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
+    const char *source = s.failed ? NULL
+                                  : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));
     dync__str_free(&s);
     return source;
 }
@@ -438,6 +441,21 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     DYNC__TRY(dync__tracer_outputs(t, c, n));
     dync__script_op(t, c, operand);
     return DYNC_OK;
+}
+
+/* Grad mode is a node of the graph and counts for what is recorded next. */
+DYNC__FN dync_status dync__record_grad_mode(dync__tracer *t, const dync__opcall *c)
+{
+    if (c->at.file) t->last_at = c->at;
+    dync__script_op(t, c, NULL);
+    dync__node *n = dync__tracer_graph(t)
+                        ? dync__graph_call(t->rec.graph, c->op, 1, c->args, 0, NULL, NULL)
+                        : NULL;
+    dync__tls.grad_enabled_off = !c->args[0].as.i;
+    if (!n) return dync__tracer_fail(t, dync__fail_memory(0));
+    n->env = -1;
+    t->rec.pending++;
+    return t->status;
 }
 
 static void dync__drop_outputs(dync__opcall *c)
@@ -526,12 +544,8 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
-    /* a program or graph called by traced code */
-    if (c->op == DYNC__OP__set_grad_enabled) {
-        dync_set_grad_enabled(c->args[0].as.i != 0);
-        return t->status;
-    }
     DYNC__TRY(dync__tracer_leaf_written(c));
     if (t->symbols.number.n) {
         dync__number_operands(t, c, operand);
@@ -540,27 +554,6 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync_status status = dync__tracer_answer(t, c);
     t->rec.operand = NULL;
     return status;
-}
-
-/* Grad mode is a node of the graph and counts for what is recorded next. */
-DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
-{
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_grad_mode(t, on)) return;
-        dync__replay_leave(t);
-    }
-    dync__script_grad_mode(t, on);
-    dync__arg mode = dync__arg_b(on);
-    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->rec.graph, DYNC__OP__set_grad_enabled,
-                                                             1, &mode, 0, NULL, NULL)
-                                          : NULL;
-    if (!n)
-        dync__tracer_fail(t, dync__fail_memory(0));
-    else {
-        n->env = -1;
-        t->rec.pending++;
-    }
-    dync__tls.grad_enabled_off = !on;
 }
 
 /* What the tape says before anything else when the program runs eagerly: an in-place write to a
@@ -606,12 +599,12 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->env.leaf[i] = same >= 0
-                             ? t->env.leaf[same]
-                             : dync__tracer_env_add(
-                                   t, call->tensor[i],
-                                   dync__fake_of(call->tensor[i],
-                                                 t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        t->env.leaf[i] =
+            same >= 0 ? t->env.leaf[same]
+                      : dync__tracer_env_add(
+                            t, call->tensor[i],
+                            dync__fake_of(call->tensor[i],
+                                          t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->env.leaf[i] < 0) return DYNC_ERR_MEMORY;
         if (fresh) e->leaf_env[i] = t->env.leaf[i];
     }

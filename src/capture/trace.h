@@ -17,69 +17,85 @@ typedef struct dync__origin {
     int out, foreign;
     bool is_grad;
 } dync__origin;
-typedef struct dync__environment {        /* by place */
-    DYNC__VEC(dync__tensor *) real;       /* owned; NULL where narrowed away */
-    DYNC__VEC(dync__tensor *) fake;       /* what traced code sees of it (owned) */
-    DYNC__VEC(dync__node *) holder;       /* its placeholder in the pending graph, or NULL */
+typedef struct dync__environment {  /* by place */
+    DYNC__VEC(dync__tensor *) real; /* owned; NULL where narrowed away */
+    DYNC__VEC(dync__tensor *) fake; /* what traced code sees of it (owned) */
+    DYNC__VEC(dync__node *) holder; /* its placeholder in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
-    int leaf[DYNC__MAX_LEAVES];           /* place of each tensor argument */
+    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
 } dync__environment;
 
 /* ---- recording (record.c): the pending graph ----------------------------------------------- */
 typedef struct dync__trace_frame {
     const char *name;
     dync_loc at;
-    int mark;                             /* pending calls at its entry */
+    int mark; /* pending calls at its entry */
     bool broken;
 } dync__trace_frame;
 typedef struct dync__recording {
-    dync__graph *graph;                   /* NULL: nothing since the last cut */
-    int pending;                          /* calls in it */
-    bool grad_off;                        /* grad mode where it begins: what it is compiled for and runs in */
-    DYNC__VEC(dync__tensor *) made;       /* fakes of its nodes (owned) */
-    DYNC__VEC(dync__trace_frame) frames;  /* open dync_frame calls */
-    dync__number **operand;               /* of the operator being recorded, by argument; NULL: none is symbolic */
+    dync__graph *graph; /* NULL: nothing since the last cut */
+    int pending;        /* calls in it */
+    bool grad_off;      /* grad mode where it begins: what it is compiled for and runs in */
+    DYNC__VEC(dync__tensor *) made;      /* fakes of its nodes (owned) */
+    DYNC__VEC(dync__trace_frame) frames; /* open dync_frame calls */
+    dync__number *
+        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
 } dync__recording;
 
 /* ---- a cut (cut.c), while it is made ------------------------------------------------------- */
 typedef struct dync__cutting {
-    const char *reason;                   /* the break that ends the pieces being compiled, or NULL */
-    int lo, hi;                           /* calls of the piece */
-    int split;                            /* one more end after so many calls; 0: none */
-    const dync__effect *then;             /* what is done there, to then_to; NULL: nothing */
+    const char *reason;       /* the break that ends the pieces being compiled, or NULL */
+    int lo, hi;               /* calls of the piece */
+    int split;                /* one more end after so many calls; 0: none */
+    const dync__effect *then; /* what is done there, to then_to; NULL: nothing */
     dync__tensor *then_to;
 } dync__cutting;
 
 /* ---- what is done besides computing (effects.c) -------------------------------------------- */
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it
  * was read, or at the last cut. Owned references to both. */
-typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
-typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait; /* of: a fake, owned */
+typedef struct dync__grad_record {
+    dync__tensor *of, *before;
+    bool read;
+} dync__grad_record;
+typedef struct dync__effect_wait {
+    dync__effect effect;
+    dync__tensor *of;
+} dync__effect_wait; /* of: a fake, owned */
 typedef struct dync__effects {
-    DYNC__VEC(dync__grad_record) grads;   /* read or set */
-    DYNC__VEC(dync__effect_wait) before, after; /* the others, by whether they are done before or after what is pending */
-    int hooks_seen;                       /* places whose tensors' hooks the trace has */
+    DYNC__VEC(dync__grad_record) grads; /* read or set */
+    DYNC__VEC(dync__effect_wait)
+    before, after;  /* the others, by whether they are done before or after what is pending */
+    int hooks_seen; /* places whose tensors' hooks the trace has */
 } dync__effects;
 
 /* ---- symbols (number.c, dynamic.c) --------------------------------------------------------- */
-typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now; /* at this point of the trace */
+typedef struct dync__cell_now {
+    dync_cell *cell;
+    dync_value value;
+} dync__cell_now; /* at this point of the trace */
 typedef struct dync__symbols {
-    DYNC__VEC(dync__number *) number;     /* arguments first; in scratch */
+    DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
-    int n_inputs;                         /* numbers that are inputs of graphs */
-    dync__symtab *sizes, *outer;          /* symbolic sizes of this trace, or NULL; those of the trace around it */
+    int n_inputs; /* numbers that are inputs of graphs */
+    dync__symtab *sizes,
+        *outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__symbols;
 
 /* ---- backward inside the trace (step.c) ---------------------------------------------------- */
 typedef struct dync__taping {
-    bool on, restart;                     /* restart: backward was met, the trace begins again under the tape */
-    bool walking, walked;                 /* inside backward, which runs over fakes; it ran */
-    const char *inner;                    /* what would be lost where the result's history goes on outside */
-    dync__handler recorder;               /* at the bottom, under the tape; the tracer's handler then only takes arguments into the trace */
+    bool on, restart;       /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked;   /* inside backward, which runs over fakes; it ran */
+    const char *inner;      /* what would be lost where the result's history goes on outside */
+    dync__handler recorder; /* at the bottom, under the tape; the tracer's handler then only takes
+                               arguments into the trace */
     dync__handler *bottom_before;
 } dync__taping;
 
-typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
+typedef struct dync__trace_pause {
+    dync__handler *top;
+    bool compiling;
+} dync__trace_pause;
 struct dync__tracer {
     dync__handler handler;
     dync__compiled *fn;
@@ -92,24 +108,24 @@ struct dync__tracer {
     dync__effects effects;
     dync__symbols symbols;
     dync__taping tape;
-    int frames_before;                   /* compiles of the function when the call began */
+    int frames_before;                    /* compiles of the function when the call began */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
-    int n_constants;                     /* calls of constant functions so far */
-    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
-    const dync__path_step *path;         /* decided outcomes, replayed first */
+    int n_constants;                      /* calls of constant functions so far */
+    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
+    const dync__path_step *path; /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
     dync__tensor **path_env;
     int n_path_env;
-    dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;                 /* of a trace that left the tree */
-    dync_status status;                  /* first failure inside the trace */
-    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;                    /* user line of the last operator or break */
-    bool stopped, fresh;                 /* fresh: something is compiled for the first time: callbacks fire */
+    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
+    dync__arena scratch;    /* of a trace that left the tree */
+    dync_status status;     /* first failure inside the trace */
+    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;       /* user line of the last operator or break */
+    bool stopped, fresh;    /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;           /* while an opaque function of another layer works */
-    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;                    /* DYNC__SCRIPT_... */
+    dync__trace_pause resting;   /* while an opaque function of another layer works */
+    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;            /* DYNC__SCRIPT_... */
     bool script_is_new;
     dync__tracer *outer;
 };
@@ -147,7 +163,8 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
-DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
+DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
+                                            const dync__opcall *); /* _set_grad_enabled */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
                                        const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
@@ -255,7 +272,7 @@ DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
 DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
                               dync__number *const *operand_or_null);
-DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
+
 DYNC__FN void dync__script_foreign(dync__tracer *, int env);
 DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
 DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
@@ -277,7 +294,6 @@ DYNC__FN void dync__replay_leave(dync__tracer *);
 DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
 DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
 DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
-DYNC__FN bool dync__replay_grad_mode(dync__tracer *, bool on);
 DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
 DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
 DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
