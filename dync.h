@@ -60835,13 +60835,20 @@ typedef struct dync__path_step {
     dync__tnode *node;
     int64_t outcome;
 } dync__path_step;
+/* The way of a run through the tree, with what it computed: the script of a trace that goes on from
+ * its end. */
+typedef struct dync__path {
+    const dync__path_step *step;
+    int n, at, seg;       /* at: the step whose segment seg comes next */
+    dync__tensor **found; /* by place */
+    int n_found;
+} dync__path;
 /* the plain C call */
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown
  * outcome: path holds the outcomes met by the run so far, env (n_env) the tensors it computed. */
 DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *,
-                                      const dync__path_step *path, int n_path, dync__tensor **env,
-                                      int n_env, dync_value *result);
+                                      const dync__path *path_or_null, dync_value *result);
 /* real values, in the scope */
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);
 /* intercepts; idempotent */
@@ -60993,6 +61000,30 @@ typedef struct dync__taping {
     dync__handler *bottom_before;
 } dync__taping;
 
+/* ---- the way of a call ------------------------------------------------------------------- */
+/* A traced call passes the dispatcher as operators (handler.call) and these doors for all else that
+ * it does. Recording makes nodes and segments (dync__recording_way); following an earlier call
+ * compares and, where this one does something else, becomes recording (replay.c). */
+typedef struct dync__way {
+    /* A tensor from elsewhere: its place in the environment, -1: no memory. */
+    int (*foreign)(dync__tracer *, dync__tensor *real, dync_tensor **address, const char *source);
+    void (*frame)(dync__tracer *, const char *name, dync_loc); /* NULL: its end */
+    dync_status (*cut)(dync__tracer *, const char *reason);    /* the pending graph ends here */
+    /* The segment that a piece is (taken over), and what it made. */
+    dync_status (*piece)(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                         dync__segref *, dync__tensor **out);
+    dync_status (*branch)(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
+    dync__tensor *(*found)(const dync__tracer *,
+                           dync__tensor *now);              /* what enters the next place */
+    dync_status (*effect)(dync__tracer *, dync__effect);    /* does it, notes it */
+    int (*place)(dync__tracer *, const dync__tensor *fake); /* of a value that is read */
+    dync_status (*value)(dync__tracer *, int env);          /* of a place that narrowing emptied */
+    dync_status (*keep)(dync__tracer *); /* all that was dropped: memory will be written */
+    dync_status (*finish)(dync__tracer *, dync_value, dync__outval *); /* the function returned */
+    void (*own)(dync__tracer *);   /* somebody changes or reads the trace itself */
+    void (*close)(dync__tracer *); /* before anything is freed */
+} dync__way;
+
 typedef struct dync__trace_pause {
     dync__handler *top;
     bool compiling;
@@ -61013,30 +61044,22 @@ struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     int n_constants;                      /* calls of constant functions so far */
     const char *inferring; /* an allowed function runs for its shapes: it may not read values */
-    const dync__path_step *path; /* decided outcomes, replayed first */
-    int n_path, path_pos, seg_pos;
-    dync__tensor **path_env;
-    int n_path_env;
-    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;    /* of a trace that left the tree */
-    dync_status status;     /* first failure inside the trace */
-    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;       /* user line of the last operator or break */
-    bool stopped, fresh;    /* fresh: something is compiled for the first time: callbacks fire */
+    const dync__way *way;  /* what stands behind its doors */
+    dync__path path;       /* an entry's tree grows: the way there, which is followed first */
+    struct dync__script *script; /* what this call follows or adds to, or NULL (script.h) */
+    bool script_is_new, noting;  /* noting: what it does is added */
+    bool on_tree;                /* false once the trace left the entry's tree (opaque) */
+    dync__tnode *at;             /* where the tree grows; NULL: nowhere, or not yet */
+    dync__arena scratch;         /* of a trace that left the tree */
+    dync_status status;          /* first failure inside the trace */
+    const char *own_reason;      /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;            /* user line of the last operator or break */
+    bool stopped, fresh; /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;   /* while an opaque function of another layer works */
-    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;            /* DYNC__SCRIPT_... */
-    bool script_is_new;
+    dync__trace_pause resting; /* while an opaque function of another layer works */
     dync__tracer *outer;
 };
 
-enum {
-    DYNC__SCRIPT_NONE,
-    DYNC__SCRIPT_RECORDS,
-    DYNC__SCRIPT_STOPPED /* recorded so far */,
-    DYNC__SCRIPT_REPLAYS
-};
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */
@@ -61050,9 +61073,6 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
-/* -1: no memory */
-DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null,
-                                  const char *source_or_null);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
@@ -61067,7 +61087,7 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
                                             const dync__opcall *); /* _set_grad_enabled */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
-                                       const dync__callargs *);
+                                       const dync__callargs *, const dync__path *path_or_null);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
@@ -61189,15 +61209,26 @@ DYNC__FN void dync__script_may_write(dync__tracer *);
 DYNC__FN void dync__script_begin(dync__tracer *);
 DYNC__FN void dync__script_end(dync__tracer *, bool failed);
 /* replay.c */
-DYNC__FN bool dync__replay_begin(dync__tracer *);
-DYNC__FN void dync__replay_end(dync__tracer *);
-DYNC__FN void dync__replay_leave(dync__tracer *);
-DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
-DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
-DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
-DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
-DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
-DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
+DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
+DYNC__FN void dync__path_begin(dync__tracer *,
+                               const dync__path *); /* path.c: it goes that way first */
+/* the functions of the recording way, by their doors */
+DYNC__FN const dync__way *dync__recording_way(void);
+DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
+DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
+DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                                        dync__segref *, dync__tensor **out);
+DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome);
+DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome);
+DYNC__FN dync__tensor *dync__record_found(const dync__tracer *, dync__tensor *now);
+DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
+DYNC__FN int dync__record_place(dync__tracer *, const dync__tensor *fake);
+DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
+DYNC__FN dync_status dync__record_keep(dync__tracer *);
+DYNC__FN dync_status dync__record_finish(dync__tracer *, dync_value, dync__outval *);
+DYNC__FN void dync__record_own(dync__tracer *);
 /* cut.c */
 /* what it dropped, too */
 DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
@@ -61216,6 +61247,7 @@ DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor 
                                        const dync__tensor *);
 /* the last pending write to its memory; NULL: none */
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
+DYNC__FN dync_status dync__result_tree(dync__tracer *, const dync_value *, dync__outval *);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
                                        const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
@@ -63910,7 +63942,7 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
     l->entry = scratch;
     l->second = true;
     dync__map_free(&l->made);
-    bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
     if (l->taped) dync__taped_open(&t);
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
         dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
@@ -63998,8 +64030,7 @@ DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state;
 DYNC__FN dync__tracer *dync__tracer_current(void)
 {
     dync__tracer *t = dync__tls.capture_state;
-    if (t && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (t) dync__script_stop(t);
+    if (t) t->way->own(t);
     return t;
 }
 
@@ -64095,15 +64126,10 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
 
 /* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id),
  * or read again from its address. */
-DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
+DYNC__FN int dync__record_foreign(dync__tracer *t, dync__tensor *real,
                                   dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        int known = dync__replay_foreign(t, real);
-        if (known >= 0) return known;
-        dync__replay_leave(t);
-    }
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
@@ -64118,7 +64144,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
         dync__script_foreign(t, env);
     }
     /* off the tree nothing is kept: the next call meets it anew */
-    if (env < 0 || !t->at) return env;
+    if (env < 0 || !t->on_tree) return env;
     if (k == e->foreign.n) {
         dync__foreign f = {
             .handle = dync__handle(real), .id = real->id, .address = address_or_null};
@@ -64130,7 +64156,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     }
     t->env.origin.at[env].foreign = argument ? 0 : k + 1;
     /* in place already; on a replayed way it is recorded */
-    if (argument || t->path_pos < t->n_path) return env;
+    if (argument || !t->at) return env;
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
 }
@@ -64147,7 +64173,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
             x->op ? x->op : "?");
         return NULL;
     }
-    int env = dync__tracer_foreign(t, x, NULL, NULL);
+    int env = t->way->foreign(t, x, NULL, NULL);
     return env < 0 ? NULL : t->env.fake.at[env];
 }
 
@@ -64197,9 +64223,10 @@ static const char *dync__env_source(dync__tracer *t, int env)
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
         if (t->env.leaf[i] == env) return e->tensor[i].source;
-    for (int i = 0; t->at && i < t->at->foreign.n; i++)
-        if (t->at->foreign.at[i].env == env)
-            return e->foreign.at[t->at->foreign.at[i].index].guard.source;
+    const dync__tnode *at = t->at ? t->at : t->on_tree ? e->root : NULL;
+    for (int i = 0; at && i < at->foreign.n; i++)
+        if (at->foreign.at[i].env == env)
+            return e->foreign.at[at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
         if (t->env.real.at[env] && !e->foreign.at[i].owner &&
             e->foreign.at[i].id == t->env.real.at[env]->id)
@@ -64485,9 +64512,9 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
  * it would guard. */
 DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
 {
-    if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
+    if (!t->on_tree || DYNC__ATOMIC_PEEK(kind)) return;
     DYNC__ATOMIC_STORE(kind, true);
-    if (t->n_path && !dync__guards_hold(t->entry, t->call))
+    if (t->path.n && !dync__guards_hold(t->entry, t->call))
         DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
@@ -64558,7 +64585,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
-                                       const dync__callargs *call)
+                                       const dync__callargs *call, const dync__path *path_or_null)
 {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
@@ -64568,6 +64595,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     t->id = DYNC__ATOMIC_INC(&ids);
     t->handler.call = dync__tracer_call;
     t->handler.state = t;
+    t->way = dync__recording_way();
     t->outer = dync__tls.capture_state;
     t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
     t->grad_mode_before = !dync__tls.grad_enabled_off;
@@ -64576,7 +64604,9 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     dync__handler_push(&t->handler);
     t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
-    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    bool fresh = !e->leaf_env,
+         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    if (path_or_null) dync__path_begin(t, path_or_null);
     if (scripted && dync__replay_begin(t)) return t->status;
     DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
@@ -64602,7 +64632,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     bool failed = t->status != DYNC_OK;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_end(t);
+    t->way->close(t);
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
@@ -64771,7 +64801,7 @@ static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
     if (at < 0) return -1;
     t->env.origin.at[at].is_grad = true;
     dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
-    if (!t->at || t->path_pos < t->n_path) return at;
+    if (!t->at) return at;
     return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
 }
 
@@ -64783,7 +64813,7 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
     dync__tensor *real = dync__env_real(t, env);
     if (!real) return DYNC_ERR_INTERNAL;
     dync__tensor *grad = dync__tensor_grad(real);
-    if (t->at || t->path_pos < t->n_path) {
+    if (t->on_tree) {
         int32_t owner = dync__grad_owner(t, env);
         /* a value of this call: nobody has set its gradient yet */
         if (!owner) return DYNC_OK;
@@ -64792,8 +64822,8 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
             DYNC__TRY(dync__grad_guard(t, owner, grad));
         else if (t->entry->foreign.at[k].absent)
             grad = NULL;
-        else if (t->path_pos < t->n_path)
-            grad = t->env.real.n < t->n_path_env ? t->path_env[t->env.real.n] : NULL;
+        else
+            grad = t->way->found(t, grad);
     }
     if (!grad) return DYNC_OK;
     int at = dync__grad_env(t, env, k, grad);
@@ -64843,9 +64873,8 @@ DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
-static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
+DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
 {
-    if (t->path_pos < t->n_path) return DYNC_OK; /* the run that led here has done it */
     e.after = t->at ? t->at->seg.n : 0;
     dync__effect again = e;
     again.id = 0;
@@ -64867,7 +64896,7 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
         return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
                                              "function did not leave its graph");
     dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
-    DYNC__TRY(dync__effect_do(t, e));
+    DYNC__TRY(t->way->effect(t, e));
     if (grad) dync__ref(grad);
     dync__unref(g->before);
     g->before = grad;
@@ -64882,7 +64911,7 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
     for (int i = 0; i < n; i++) {
         at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
         if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of))
-            status = dync__effect_do(t, at[i].effect);
+            status = t->way->effect(t, at[i].effect);
         dync__unref(at[i].of);
     }
     return status;
@@ -64939,7 +64968,7 @@ static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync
 {
     dync__cache_entry *e = t->entry;
     int32_t owner = dync__grad_owner(t, env);
-    if (!t->at || !owner) return DYNC_OK;
+    if (!t->on_tree || !owner) return DYNC_OK;
     for (int i = 0; i < e->foreign.n; i++)
         if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
     dync__foreign f = {
@@ -64955,8 +64984,9 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
 {
     int env = dync__effect_env(t, fake);
     const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
-    *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
-                          !(t->at && t->entry->effects)); /* effects: what it has is this call's */
+    *absent = env < 0 ||
+              (real && !dync__hook_is_on(real, id) &&
+               !(t->on_tree && t->entry->effects)); /* effects: what it has is this call's */
     return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
                ? dync__effect_hooks_guard(t, env, real)
                : DYNC_OK;
@@ -65216,14 +65246,14 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
                         ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0
                         : g->as.i == x->plain.as.i;
         /* it has served other values on other ways */
-        if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);
-        if (t->at) DYNC__ATOMIC_STORE(&g->free_value, false);
+        if (t->on_tree && !same) DYNC__ATOMIC_STORE(&e->dead, true);
+        if (t->on_tree) DYNC__ATOMIC_STORE(&g->free_value, false);
     }
     for (int i = 0; x->cell && i < e->cells.n; i++)
-        if (e->cells.at[i].cell == x->cell && t->at && !e->cells.at[i].fixed) {
+        if (e->cells.at[i].cell == x->cell && t->on_tree && !e->cells.at[i].fixed) {
             e->cells.at[i].value = x->plain;
             DYNC__ATOMIC_STORE(&e->cells.at[i].fixed, true);
-            if (t->n_path) DYNC__ATOMIC_STORE(&e->dead, true);
+            if (t->path.n) DYNC__ATOMIC_STORE(&e->dead, true);
         }
 }
 
@@ -65394,21 +65424,21 @@ static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *
 {
     dync__cache_entry *e = t->entry;
     int env = t->env.real.n;
-    bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] &&
-                    (t->path_env[env]->flags & DYNC__T_NUMBER);
-    dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
+    const dync__tensor *found = t->way->found(t, NULL);
+    bool number = found && (found->flags & DYNC__T_NUMBER);
+    dync_value plain = number ? dync__number_value(found) : cell->value;
     if (plain.kind == DYNC_KIND_BOOL) plain = dync_v_int(plain.as.b);
     dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
     if (!x) return false;
     x->arg = -1;
     x->cell = dync__cell_handle(cell);
     *now = (dync__cell_now){x->cell, dync__number_sym(x)};
-    if (!t->at) return true;
+    if (!t->on_tree) return true;
     int k = 0;
     while (k < e->cells.n && e->cells.at[k].cell != x->cell) k++;
     dync__cell_guard g = {.cell = x->cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
     if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
-    if (t->path_pos < t->n_path) return true;
+    if (!t->at) return true;
     dync__cell_use use = {env, k};
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }
@@ -65773,7 +65803,7 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const
 
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
  * and from now on it is kept. */
-static dync_status dync__env_recompute(dync__tracer *t, int env)
+DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
 {
     dync__origin o = t->env.origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
@@ -65816,29 +65846,8 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
-    /* the script drops it, this call reads it */
-    if (!t->env.real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (!t->env.real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
+    if (!t->env.real.at[env] && t->way->value(t, env) != DYNC_OK) return NULL;
     return t->env.real.at[env];
-}
-
-/* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the
- * function went another way). */
-static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, uint64_t hash)
-{
-    if (t->path_pos >= t->n_path) return NULL;
-    dync__tnode *node = t->path[t->path_pos].node;
-    dync__segref *ref = t->seg_pos < node->seg.n ? &node->seg.at[t->seg_pos] : NULL;
-    if (ref && ref->seg->hash == hash && dync__graph_equal(ref->seg->graph, g)) {
-        t->seg_pos++;
-        return ref;
-    }
-    dync__log(DYNC__LOG_recompiles,
-              "%s: replay met other operators than the record; traced on from there", t->fn->name);
-    t->path_pos = t->n_path;
-    t->at = NULL;
-    DYNC__ATOMIC_STORE(&t->entry->dead, true);
-    return NULL;
 }
 
 static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
@@ -65872,7 +65881,7 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
     /* all ends of a frame count as one position */
     int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
-    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next)
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->on_tree; s = s->next)
         variants += s->site == site;
     if (variants < limit) return false;
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
@@ -65902,7 +65911,7 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
-    if (!s && ready && !t->at)
+    if (!s && ready && !t->on_tree)
         ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
     if (s || !ready)
         dync__graph_unref(taken);
@@ -65956,11 +65965,24 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
     return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
 }
 
+/* It is compiled where no segment is that graph, runs, and is noted in the tree. */
+DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
+                                        uint64_t site, dync__segref *ref, dync__tensor **out)
+{
+    const int *in_env = ref->in_env;
+    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site);
+    ref->in_env = (int *)(uintptr_t)in_env;
+    if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+    DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
+    if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
+    return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
 static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
                                    dync__tensor **fakes, dync__node **nodes)
 {
-    dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync__arena *arena = t->on_tree ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
     dync__piece_modes(g);
     dync__piece_sort(g);
@@ -65974,24 +65996,10 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
-    dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
-    if (known || status != DYNC_OK) dync__graph_unref(g);
-    if (known) {
-        ref.seg = known->seg;
-        for (int i = 0; i < n_out; i++)
-            if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]]))
-                dync__ref(out[i]);
-    } else if (status == DYNC_OK) {
-        const int *in_env = ref.in_env;
-        ref.seg = dync__cut_segment(t, g, &in_env, hash, site);
-        ref.in_env = (int *)(uintptr_t)in_env;
-        status = ref.seg                   ? dync__cut_run(t, ref.seg, ref.in_env, out)
-                 : dync_error() != DYNC_OK ? dync_error()
-                                           : DYNC_ERR_BACKEND;
-        if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
-        if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref))
-            status = DYNC_ERR_MEMORY;
-    }
+    if (status == DYNC_OK)
+        status = t->way->piece(t, g, hash, site, &ref, out);
+    else
+        dync__graph_unref(g);
     if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
     for (int i = 0; i < n_out && status == DYNC_OK; i++) {
         dync__ref(fakes[i]);
@@ -66138,10 +66146,8 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 
 /* Memory is about to be written: what narrowing dropped and the C function can still use is
  * computed while that is possible. */
-static dync_status dync__env_keep_all(dync__tracer *t)
+DYNC__FN dync_status dync__record_keep(dync__tracer *t)
 {
-    /* it drops only where nothing is written (dync__script_followed) */
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
     for (int i = 0; i < t->env.real.n; i++) {
         bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
                       (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
@@ -66168,16 +66174,11 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
  * holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
-    dync_status followed;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_cut(t, reason, &followed)) return followed;
-        dync__replay_leave(t);
-    }
     if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
     if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
-    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
+    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__record_keep(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
                    made = t->rec.made.n;
@@ -66207,9 +66208,13 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+DYNC__FN dync_status dync__record_cut(dync__tracer *t, const char *reason)
 {
     return dync__cut_live(t, reason, NULL);
+}
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+{
+    return t->way->cut(t, reason);
 }
 
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
@@ -66252,10 +66257,9 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
         dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
         return NULL;
     }
-    /* nothing read it so far */
-    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);
+    int env = t->way->place(t, fake);
     dync__script_wants(t, fake);
-    return dync__env_real(t, fake->node_output);
+    return dync__env_real(t, env);
 }
 
 /* ---- breaks ---------------------------------------------------------------------------------- */
@@ -66329,6 +66333,7 @@ static void dync__tracer_leave_tree(dync__tracer *t)
 {
     if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
     t->at = NULL;
+    t->on_tree = false;
 }
 
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
@@ -66339,12 +66344,10 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph)
         return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
-    if (t->path_pos >= t->n_path) {
-        dync__tracer_leave_tree(t);
-    }
+    if (t->at) dync__tracer_leave_tree(t);
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
-    if (status == DYNC_OK) status = dync__env_keep_all(t); /* whatever runs now may write */
+    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
     dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
@@ -66392,8 +66395,24 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool a
     DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
     DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
     t->at = next;
-    t->seg_pos = 0;
     return DYNC_OK;
+}
+
+/* The tree grows by an outcome where the trace stands. */
+DYNC__FN dync_status dync__record_outcome(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome)
+{
+    dync__lint_branch(t, outcome);
+    dync_status status = dync__branch_grow(t, fake, as_bool, outcome);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+DYNC__FN dync_status dync__record_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome)
+{
+    DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
+    dync__break_callbacks(t);
+    return dync__record_outcome(t, fake, as_bool, *outcome);
 }
 
 DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
@@ -66408,21 +66427,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
-    if (t->path_pos < t->n_path) {
-        *outcome = t->path[t->path_pos].outcome;
-        dync__tnode *node = t->path[t->path_pos++].node;
-        t->seg_pos = 0;
-        if (t->path_pos < t->n_path) return DYNC_OK;
-        /* the last known position: its new outcome is grown here */
-        t->at = node;
-        t->fresh = true;
-    } else {
-        DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
-        dync__break_callbacks(t);
-    }
-    dync__lint_branch(t, *outcome);
-    dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
-    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+    return t->way->branch(t, fake, as_bool, outcome);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -66454,7 +66459,7 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     return DYNC_OK;
 }
 
-static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
+DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
 {
     out->kind = (uint8_t)v->kind;
     out->as.value = *v;
@@ -66473,13 +66478,14 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
-        out->as.value.as.s = dync__arena_strdup(t->at ? &t->entry->arena : &t->scratch, v->as.s);
+        out->as.value.as.s =
+            dync__arena_strdup(t->on_tree ? &t->entry->arena : &t->scratch, v->as.s);
         return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     const dync__list *l = dync__value_list(*v);
     if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
     out->n = l->n;
-    out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch,
+    out->as.items = dync__arena_alloc(t->on_tree ? &t->entry->arena : &t->scratch,
                                       (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
     for (int i = 0; i < out->n; i++)
@@ -66536,9 +66542,9 @@ static void dync__mark_effects(const dync__tnode *n, bool *used)
 static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
 {
     if (n->kind != DYNC__TN_BRANCH) return NULL;
-    for (int i = 0; i < t->n_path; i++)
-        for (int k = 0; t->path[i].node == n && k < n->n_outcomes; k++)
-            if (n->outcome[k].value == t->path[i].outcome) return n->outcome[k].next;
+    for (int i = 0; i < t->path.n; i++)
+        for (int k = 0; t->path.step[i].node == n && k < n->n_outcomes; k++)
+            if (n->outcome[k].value == t->path.step[i].outcome) return n->outcome[k].next;
     return n->outcome[n->n_outcomes - 1].next;
 }
 
@@ -66589,17 +66595,11 @@ static dync_status dync__narrow_path(dync__tracer *t)
 }
 
 /* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
-static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
+DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
-    dync_status status;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_finish(t, &r, &status))
-            return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
-        dync__replay_leave(t);
-    }
     bool *live = dync__calloc((size_t)t->rec.made.n + 1);
     int made = t->rec.made.n;
-    status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
@@ -66622,6 +66622,41 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     return status;
 }
 
+/* ---- the way that records -------------------------------------------------------------------- */
+DYNC__FN dync__tensor *dync__record_found(const dync__tracer *t, dync__tensor *now)
+{
+    (void)t;
+    return now;
+}
+DYNC__FN int dync__record_place(dync__tracer *t, const dync__tensor *fake)
+{
+    (void)t;
+    return fake->node_output;
+}
+DYNC__FN void dync__record_own(dync__tracer *t) { dync__script_stop(t); }
+static void dync__record_close(dync__tracer *t) { (void)t; }
+
+DYNC__FN const dync__way *dync__recording_way(void)
+{
+    static const dync__way way = {
+        .foreign = dync__record_foreign,
+        .frame = dync__script_frame,
+        .cut = dync__record_cut,
+        .piece = dync__record_piece,
+        .branch = dync__record_branch,
+        .found = dync__record_found,
+        .effect = dync__record_effect,
+        .place = dync__record_place,
+        .value = dync__record_value,
+        .keep = dync__record_keep,
+        .finish = dync__record_finish,
+        .own = dync__record_own,
+        .close = dync__record_close,
+    };
+    return &way;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
 /* Runs the C function in an open trace. */
 static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 {
@@ -66632,7 +66667,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     dync__lint_result(t, &r);
-    return dync__trace_finish(t, r, out);
+    return t->way->finish(t, r, out);
 }
 
 /* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
@@ -66652,7 +66687,8 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
         if (!e->root) return DYNC_ERR_MEMORY;
         e->root->grad_mode_after = -1;
     }
-    t->at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
+    t->on_tree = !DYNC__ATOMIC_LOAD(&e->open);
+    t->at = t->on_tree && !t->path.n ? e->root : NULL;
     return dync__trace_body(t, out);
 }
 
@@ -66678,18 +66714,14 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
 }
 
 DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
-                                      const dync__callargs *call, const dync__path_step *path,
-                                      int n_path, dync__tensor **env, int n_env, dync_value *result)
+                                      const dync__callargs *call, const dync__path *path_or_null,
+                                      dync_value *result)
 {
     dync__tracer t;
     if (call->nargs > DYNC__MAX_LEAVES * 2)
         return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
     bool fresh = !e->root;
-    dync_status status = dync__tracer_open(&t, f, e, call);
-    t.path = path;
-    t.n_path = n_path;
-    t.path_env = env;
-    t.n_path_env = n_env;
+    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
     t.fresh = fresh;
     if (fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
@@ -66704,7 +66736,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
         dync__trace_undo(e);
         if (again) dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
-        status = dync__tracer_open(&t, f, e, call);
+        status = dync__tracer_open(&t, f, e, call, NULL);
         t.fresh = fresh;
         dync__taped_open(&t);
         dync__lint_restart(&t);
@@ -66724,10 +66756,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
  * before replay.c. Every function does nothing unless the tracer records. What cannot be followed
  * ends the recording: the script is good up to there, and calls go on by tracing. */
 
-DYNC__FN void dync__script_stop(dync__tracer *t)
-{
-    if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
-}
+DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
@@ -66742,7 +66771,7 @@ static bool dync__script_room(dync__tracer *t)
 {
     const dync__script *s = t->script;
     int ways = 0;
-    if (t->scripted != DYNC__SCRIPT_RECORDS) return false;
+    if (!t->noting) return false;
     for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
     bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS &&
                 s->value.n < DYNC__SCRIPT_VALUES;
@@ -66768,8 +66797,7 @@ static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool 
  * script's. */
 DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
 {
-    int32_t i =
-        t->script && t->scripted != DYNC__SCRIPT_REPLAYS ? dync__script_find(t->script, fake) : -1;
+    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
     if (i < 0 || t->script->value.at[i].owned) return false;
     t->script->value.at[i].owned = true;
     return true;
@@ -66871,7 +66899,7 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     }
     e.value = ok ? dync__script_outputs(t, c) : -1;
     if (e.value < 0 && c->nout) dync__script_stop(t);
-    if (t->scripted != DYNC__SCRIPT_RECORDS) return;
+    if (!t->noting) return;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
     e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
@@ -66900,7 +66928,7 @@ DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {
     /* the last cut is END's, which is open already */
-    if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;
+    if (!t->noting || t->script->cut || !dync__script_room(t)) return;
     dync__arena *arena = &t->script->arena;
     dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
     if (cut) {
@@ -66960,7 +66988,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
                                  dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
-    if (t->scripted != DYNC__SCRIPT_RECORDS || !s->cut) return;
+    if (!t->noting || !s->cut) return;
     dync__cut_part p = {.seg = ref->seg, .n_out = n_out};
     int32_t *value = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *value);
     dync__origin *origin = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *origin);
@@ -67007,7 +67035,7 @@ static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
 DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
 {
     dync__script *s = t->script;
-    if (t->scripted == DYNC__SCRIPT_RECORDS && s->cut) {
+    if (t->noting && s->cut) {
         dync__script_event e = {.kind = returns ? DYNC__EV_END : DYNC__EV_CUT, .cut = s->cut};
         if (!returns && !dync__script_dead(s, s->cut))
             dync__script_stop(t);
@@ -67038,8 +67066,7 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v)
 DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
 {
     dync__script_cut_begin(t, NULL);
-    if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result))
-        dync__script_stop(t);
+    if (t->noting && !dync__script_result(t, result)) dync__script_stop(t);
 }
 
 DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
@@ -67050,7 +67077,7 @@ DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
 
 DYNC__FN void dync__script_may_write(dync__tracer *t)
 {
-    if (t->script && t->scripted != DYNC__SCRIPT_REPLAYS) t->script->writes = true;
+    if (t->script) t->script->writes = true;
 }
 
 /* Its segments compute what some way of the script wants, or everything. */
@@ -67142,7 +67169,7 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     s->id = t->id;
     s->root = s->at = -1;
     s->writes = lent;
-    t->scripted = DYNC__SCRIPT_RECORDS;
+    t->noting = true;
     for (int i = 0; i < t->env.real.n; i++) dync__script_value_add(t, t->env.fake.at[i], true);
     t->script_is_new = true;
 }
@@ -67200,7 +67227,7 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 
 /* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was
  * to read it. */
-DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
+static int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
@@ -67307,65 +67334,6 @@ static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
     return dync__give(out);
 }
 
-/* An idle script for these arguments, if there is one: the call follows it. */
-DYNC__FN bool dync__replay_begin(dync__tracer *t)
-{
-    const dync__cache_entry *e = t->entry;
-    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
-    while (s && !dync__replay_take(t, s)) s = s->next;
-    if (!s) return false;
-    t->script = s;
-    t->id = s->id;
-    t->scripted = DYNC__SCRIPT_REPLAYS;
-    t->handler.call = dync__replay_call;
-    t->handler.known = dync__replay_known;
-    s->at = -1;
-    s->waiting.n = 0;
-    DYNC__REPLAY_SWAP(t->env.real, s->real);
-    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
-    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
-    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
-    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return true;
-    }
-    for (int i = 0; i < t->call->n_tensors; i++) {
-        int same = e->tensor[i].same_as;
-        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
-        if (same >= 0) continue;
-        const dync__kept_value *v = &s->value.at[t->env.real.n];
-        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
-        v->fake->flags = v->flags;
-        /* another one where sizes are symbolic */
-        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;
-        dync__replay_place(t, t->call->tensor[i], v->fake);
-    }
-    for (int k = 0; k < e->n_numbers; k++) {
-        dync__tensor *fake = s->value.at[t->env.real.n].fake,
-                     *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
-        bool again = real && dync__number_again(t, k, fake);
-        if (again) dync__replay_place(t, real, fake);
-        dync__unref(real);
-        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
-    }
-    return true;
-}
-
-/* A call that followed to its end. */
-DYNC__FN void dync__replay_end(dync__tracer *t)
-{
-    dync__script *s = t->script;
-    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
-    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
-    DYNC__REPLAY_SWAP(s->real, t->env.real);
-    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
-    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
-    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
-    t->script = NULL;
-    if (t->status == DYNC_OK) dync__script_followed(s);
-    DYNC__ATOMIC_STORE(&s->busy, 0);
-}
-
 /* ---- leaving --------------------------------------------------------------------------------- */
 /* An operator that was only compared becomes a node. What waits for its cut belongs to the
  * trace. */
@@ -67401,13 +67369,14 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
+DYNC__RARE static void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
     bool grad_off = dync__tls.grad_enabled_off;
     dync_loc at = t->last_at;
     dync_status status = t->status;
-    t->scripted = DYNC__SCRIPT_STOPPED; /* what is recorded again is no new way */
+    t->way = dync__recording_way();
+    t->noting = false; /* what is recorded again is no new way */
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
@@ -67427,7 +67396,7 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     if (status != DYNC_OK)
         dync__tracer_fail(t, status);
     else
-        t->scripted = DYNC__SCRIPT_RECORDS;
+        t->noting = true;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -67482,7 +67451,7 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 }
 
 /* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
-DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
+DYNC__RARE static int dync__replay_meets(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
     for (int i = t->entry->n_leaf_env; i < t->env.real.n; i++)
@@ -67511,7 +67480,7 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
         if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
-        int before = t->env.real.n, env = dync__replay_foreign(t, args[i].as.t);
+        int before = t->env.real.n, env = dync__replay_meets(t, args[i].as.t);
         if (env < 0) return false;
         any |= env >= before;
     }
@@ -67548,7 +67517,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     return true;
 }
 
-DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
+static dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__script *s = t->script;
@@ -67577,8 +67546,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
-/* Frames: true where the script has them too. */
-DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
+static bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
@@ -67676,7 +67644,7 @@ static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_reco
 }
 
 /* false: the script has no such cut here. */
-DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status *status)
+static bool dync__replay_has_cut(dync__tracer *t, const char *reason, dync_status *status)
 {
     dync__script *s = t->script;
     *status = DYNC_OK;
@@ -67713,7 +67681,7 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
 }
 
 /* The function has returned. false: not as in the record. */
-DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dync_status *status)
+static bool dync__replay_has_end(dync__tracer *t, const dync_value *result, dync_status *status)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
@@ -67729,7 +67697,237 @@ DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dyn
     }
     return false;
 }
+
+/* ---- the way that follows a script ----------------------------------------------------------- */
+/* What the script does not know makes a trace of the call, which goes on as one. */
+static int dync__replay_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address,
+                                const char *source)
+{
+    int known = dync__replay_meets(t, real);
+    if (known >= 0) return known;
+    dync__replay_leave(t);
+    return t->way->foreign(t, real, address, source);
+}
+
+static void dync__replay_frame(dync__tracer *t, const char *name, dync_loc at)
+{
+    if (dync__replay_has_frame(t, name, at)) return;
+    dync__replay_leave(t);
+    t->way->frame(t, name, at);
+}
+
+static dync_status dync__replay_cut(dync__tracer *t, const char *reason)
+{
+    dync_status status;
+    if (dync__replay_has_cut(t, reason, &status)) return status;
+    dync__replay_leave(t);
+    return t->way->cut(t, reason);
+}
+
+/* Nothing read it so far: the script has given it no place. */
+static int dync__replay_place_of(dync__tracer *t, const dync__tensor *fake)
+{
+    if (dync__replay_env(t, fake) < 0) dync__replay_leave(t);
+    return fake->node_output;
+}
+
+/* The script drops it, this call reads it. */
+static dync_status dync__replay_value(dync__tracer *t, int env)
+{
+    dync__replay_leave(t);
+    return t->env.real.at[env] ? DYNC_OK : t->way->value(t, env);
+}
+
+/* It drops only where nothing is written (dync__script_followed). */
+static dync_status dync__replay_keep(dync__tracer *t)
+{
+    (void)t;
+    return DYNC_OK;
+}
+
+static dync_status dync__replay_finish(dync__tracer *t, dync_value result, dync__outval *out)
+{
+    dync_status status;
+    if (dync__replay_has_end(t, &result, &status))
+        return status == DYNC_OK ? dync__result_tree(t, &result, out) : status;
+    dync__replay_leave(t);
+    return t->way->finish(t, result, out);
+}
+
+/* What the trace does from here is not noted. */
+static void dync__replay_own(dync__tracer *t)
+{
+    dync__replay_leave(t);
+    dync__script_stop(t);
+}
+
+static void dync__replay_close(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->env.real);
+    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
+    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
+    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
+    t->script = NULL;
+    if (t->status == DYNC_OK) dync__script_followed(s);
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+}
+
+static const dync__way dync__replaying_way = {
+    .foreign = dync__replay_foreign,
+    .frame = dync__replay_frame,
+    .cut = dync__replay_cut,
+    .piece = dync__record_piece,
+    .branch = dync__record_branch,
+    .found = dync__record_found,
+    .effect = dync__record_effect,
+    .place = dync__replay_place_of,
+    .value = dync__replay_value,
+    .keep = dync__replay_keep,
+    .finish = dync__replay_finish,
+    .own = dync__replay_own,
+    .close = dync__replay_close,
+};
+
+/* An idle script for these arguments, if there is one: the call follows it. */
+DYNC__FN bool dync__replay_begin(dync__tracer *t)
+{
+    const dync__cache_entry *e = t->entry;
+    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
+    while (s && !dync__replay_take(t, s)) s = s->next;
+    if (!s) return false;
+    t->script = s;
+    t->id = s->id;
+    t->way = &dync__replaying_way;
+    t->handler.call = dync__replay_call;
+    t->handler.known = dync__replay_known;
+    s->at = -1;
+    s->waiting.n = 0;
+    DYNC__REPLAY_SWAP(t->env.real, s->real);
+    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
+    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
+    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
+    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return true;
+    }
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
+        if (same >= 0) continue;
+        const dync__kept_value *v = &s->value.at[t->env.real.n];
+        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
+        v->fake->flags = v->flags;
+        /* another one where sizes are symbolic */
+        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;
+        dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    for (int k = 0; k < e->n_numbers; k++) {
+        dync__tensor *fake = s->value.at[t->env.real.n].fake,
+                     *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
+        bool again = real && dync__number_again(t, k, fake);
+        if (again) dync__replay_place(t, real, fake);
+        dync__unref(real);
+        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
+    }
+    return true;
+}
 DYNC__COLD
+
+/* ==== capture/path.c =============================================================================== */
+/* capture/path.c: follows a path, the script of a call that an entry's tree did not know to its
+ * end: its steps are the outcomes that the run met, its segments have run, its values are there.
+ * The C function runs over fakes; operators are recorded, since their graphs are what is compared,
+ * and at a cut the piece must be the segment of the tree, whose outputs are taken from the run. At
+ * the last outcome, which the tree has not, the call becomes one that records. After replay.c. */
+
+static void dync__path_leave(dync__tracer *t) { t->way = dync__recording_way(); }
+
+/* The function went another way than the run. */
+static void dync__path_lost(dync__tracer *t)
+{
+    dync__path_leave(t);
+    t->path.at = t->path.n;
+    t->on_tree = false;
+    DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
+static dync_status dync__path_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
+                                    uint64_t site, dync__segref *ref, dync__tensor **out)
+{
+    dync__path *p = &t->path;
+    const dync__tnode *node = p->step[p->at].node;
+    const dync__segref *known = p->seg < node->seg.n ? &node->seg.at[p->seg] : NULL;
+    if (!known || known->seg->hash != hash || !dync__graph_equal(known->seg->graph, taken)) {
+        dync__log(DYNC__LOG_recompiles,
+                  "%s: replay met other operators than the record; traced on from there",
+                  t->fn->name);
+        dync__path_lost(t);
+        return t->way->piece(t, taken, hash, site, ref, out);
+    }
+    dync__graph_unref(taken);
+    p->seg++;
+    ref->seg = known->seg;
+    for (int i = 0; i < known->seg->n_out; i++) {
+        int env = known->out_env[i];
+        if (env < p->n_found && (out[i] = p->found[env])) dync__ref(out[i]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__path_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                     int64_t *outcome)
+{
+    dync__path *p = &t->path;
+    dync__tnode *node = p->step[p->at].node;
+    *outcome = p->step[p->at++].outcome;
+    p->seg = 0;
+    if (p->at < p->n) return DYNC_OK;
+    dync__path_leave(t);
+    t->at = node; /* the tree grows from here */
+    t->on_tree = true;
+    t->fresh = true;
+    return dync__record_outcome(t, fake, as_bool, *outcome);
+}
+
+static dync__tensor *dync__path_found(const dync__tracer *t, dync__tensor *now)
+{
+    (void)now;
+    return t->env.real.n < t->path.n_found ? t->path.found[t->env.real.n] : NULL;
+}
+
+/* The run has done it. */
+static dync_status dync__path_effect(dync__tracer *t, dync__effect e)
+{
+    (void)t;
+    (void)e;
+    return DYNC_OK;
+}
+
+static void dync__path_close(dync__tracer *t) { dync__path_lost(t); }
+
+DYNC__FN void dync__path_begin(dync__tracer *t, const dync__path *path)
+{
+    static const dync__way way = {
+        .foreign = dync__record_foreign,
+        .frame = dync__script_frame,
+        .cut = dync__record_cut,
+        .piece = dync__path_piece,
+        .branch = dync__path_branch,
+        .found = dync__path_found,
+        .effect = dync__path_effect,
+        .place = dync__record_place,
+        .value = dync__record_value,
+        .keep = dync__record_keep,
+        .finish = dync__record_finish,
+        .own = dync__record_own,
+        .close = dync__path_close,
+    };
+    t->path = *path;
+    t->way = &way;
+}
 
 /* ==== capture/step.c =============================================================================== */
 /* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before
@@ -68531,7 +68729,7 @@ static void dync__capture_module_touched(dync__module *m)
     const char *text = dync__module_variable(dync__tls.module_text);
     dync__tls.module_text = NULL; /* it is this module's, or nobody's */
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || !t->at || t->stopped) return;
+    if (!t || !t->on_tree || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
@@ -68598,7 +68796,7 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
         dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
         return;
     }
-    if (!t || !t->at) return;
+    if (!t || !t->on_tree) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->ints.n; i++)
         if (e->ints.at[i].address == address) return;
@@ -68613,10 +68811,10 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
-    if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
+    if (!t || !t->on_tree || !real || dync__tracer_owns(t, real)) return;
     const char *source =
         dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
-    if (!source || dync__tracer_foreign(t, real, address, source) < 0)
+    if (!source || t->way->foreign(t, real, address, source) < 0)
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
@@ -68933,16 +69131,6 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     return dync__callee_invoke(&c, nargs, args);
 }
 
-/* Entry (with a name) and end of a frame in the script of the call. */
-static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync_loc at)
-{
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_frame(t, name_or_null, at)) return;
-        dync__replay_leave(t);
-    }
-    dync__script_frame(t, name_or_null, at);
-}
-
 /* A compiled function that calls itself without end would fill the stack. */
 #define DYNC__FRAME_DEPTH 256
 
@@ -68968,12 +69156,12 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
-    dync__frame_scripted(t, name, at);
+    t->way->frame(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->rec.frames.at[t->rec.frames.n - 1].broken;
     /* its tail is a graph of its own: every other value may still be wanted */
     if (broken) dync__tracer_cut(t, NULL);
-    dync__frame_scripted(t, NULL, at);
+    t->way->frame(t, NULL, at);
     t->rec.frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
@@ -70170,7 +70358,8 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
     }
     dync__tls.grad_enabled_off = !e->grad_mode;
     DYNC__COUNTER_ADD(recompiles, 1);
-    dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
+    dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
+    dync_status status = dync__trace_call(f, e, call, &path, result);
     /* a half-grown tree is not kept */
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
     DYNC__ATOMIC_STORE(&e->extending, 0);
@@ -70182,7 +70371,7 @@ static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
                                    const dync__callargs *call, dync_value *result)
 {
     dync__lint *lint = dync__lint_resume(e);
-    dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    dync_status status = dync__trace_call(f, e, call, NULL, result);
     dync__lint_resumed(lint);
     return status;
 }
@@ -70344,7 +70533,7 @@ DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__cal
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e)
                                                                             : NULL;
-    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, result);
     if (lint) dync__lint_end(lint, f, e, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead))
         dync__entry_insert(f, e);

@@ -255,6 +255,7 @@ DYNC__COLD
 DYNC__WARM
 #include "capture/replay.c"
 DYNC__COLD
+#include "capture/path.c"
 #include "capture/step.c"
 #include "capture/intercept.c"
 #include "capture/frame.c"

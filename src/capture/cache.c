@@ -421,7 +421,8 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
     }
     dync__tls.grad_enabled_off = !e->grad_mode;
     DYNC__COUNTER_ADD(recompiles, 1);
-    dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
+    dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
+    dync_status status = dync__trace_call(f, e, call, &path, result);
     /* a half-grown tree is not kept */
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
     DYNC__ATOMIC_STORE(&e->extending, 0);
@@ -433,7 +434,7 @@ static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
                                    const dync__callargs *call, dync_value *result)
 {
     dync__lint *lint = dync__lint_resume(e);
-    dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    dync_status status = dync__trace_call(f, e, call, NULL, result);
     dync__lint_resumed(lint);
     return status;
 }
@@ -595,7 +596,7 @@ DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__cal
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e)
                                                                             : NULL;
-    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, result);
     if (lint) dync__lint_end(lint, f, e, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead))
         dync__entry_insert(f, e);

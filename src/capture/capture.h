@@ -471,13 +471,20 @@ typedef struct dync__path_step {
     dync__tnode *node;
     int64_t outcome;
 } dync__path_step;
+/* The way of a run through the tree, with what it computed: the script of a trace that goes on from
+ * its end. */
+typedef struct dync__path {
+    const dync__path_step *step;
+    int n, at, seg;       /* at: the step whose segment seg comes next */
+    dync__tensor **found; /* by place */
+    int n_found;
+} dync__path;
 /* the plain C call */
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown
  * outcome: path holds the outcomes met by the run so far, env (n_env) the tensors it computed. */
 DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *,
-                                      const dync__path_step *path, int n_path, dync__tensor **env,
-                                      int n_env, dync_value *result);
+                                      const dync__path *path_or_null, dync_value *result);
 /* real values, in the scope */
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);
 /* intercepts; idempotent */

@@ -130,7 +130,7 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const
 
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
  * and from now on it is kept. */
-static dync_status dync__env_recompute(dync__tracer *t, int env)
+DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
 {
     dync__origin o = t->env.origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
@@ -173,29 +173,8 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
 
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
-    /* the script drops it, this call reads it */
-    if (!t->env.real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (!t->env.real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
+    if (!t->env.real.at[env] && t->way->value(t, env) != DYNC_OK) return NULL;
     return t->env.real.at[env];
-}
-
-/* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the
- * function went another way). */
-static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, uint64_t hash)
-{
-    if (t->path_pos >= t->n_path) return NULL;
-    dync__tnode *node = t->path[t->path_pos].node;
-    dync__segref *ref = t->seg_pos < node->seg.n ? &node->seg.at[t->seg_pos] : NULL;
-    if (ref && ref->seg->hash == hash && dync__graph_equal(ref->seg->graph, g)) {
-        t->seg_pos++;
-        return ref;
-    }
-    dync__log(DYNC__LOG_recompiles,
-              "%s: replay met other operators than the record; traced on from there", t->fn->name);
-    t->path_pos = t->n_path;
-    t->at = NULL;
-    DYNC__ATOMIC_STORE(&t->entry->dead, true);
-    return NULL;
 }
 
 static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
@@ -229,7 +208,7 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
     /* all ends of a frame count as one position */
     int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
-    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next)
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->on_tree; s = s->next)
         variants += s->site == site;
     if (variants < limit) return false;
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
@@ -259,7 +238,7 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
-    if (!s && ready && !t->at)
+    if (!s && ready && !t->on_tree)
         ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
     if (s || !ready)
         dync__graph_unref(taken);
@@ -313,11 +292,24 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
     return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
 }
 
+/* It is compiled where no segment is that graph, runs, and is noted in the tree. */
+DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
+                                        uint64_t site, dync__segref *ref, dync__tensor **out)
+{
+    const int *in_env = ref->in_env;
+    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site);
+    ref->in_env = (int *)(uintptr_t)in_env;
+    if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+    DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
+    if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
+    return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
 static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
                                    dync__tensor **fakes, dync__node **nodes)
 {
-    dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync__arena *arena = t->on_tree ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
     dync__piece_modes(g);
     dync__piece_sort(g);
@@ -331,24 +323,10 @@ static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t sit
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
-    dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
-    if (known || status != DYNC_OK) dync__graph_unref(g);
-    if (known) {
-        ref.seg = known->seg;
-        for (int i = 0; i < n_out; i++)
-            if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]]))
-                dync__ref(out[i]);
-    } else if (status == DYNC_OK) {
-        const int *in_env = ref.in_env;
-        ref.seg = dync__cut_segment(t, g, &in_env, hash, site);
-        ref.in_env = (int *)(uintptr_t)in_env;
-        status = ref.seg                   ? dync__cut_run(t, ref.seg, ref.in_env, out)
-                 : dync_error() != DYNC_OK ? dync_error()
-                                           : DYNC_ERR_BACKEND;
-        if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
-        if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref))
-            status = DYNC_ERR_MEMORY;
-    }
+    if (status == DYNC_OK)
+        status = t->way->piece(t, g, hash, site, &ref, out);
+    else
+        dync__graph_unref(g);
     if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
     for (int i = 0; i < n_out && status == DYNC_OK; i++) {
         dync__ref(fakes[i]);
@@ -495,10 +473,8 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 
 /* Memory is about to be written: what narrowing dropped and the C function can still use is
  * computed while that is possible. */
-static dync_status dync__env_keep_all(dync__tracer *t)
+DYNC__FN dync_status dync__record_keep(dync__tracer *t)
 {
-    /* it drops only where nothing is written (dync__script_followed) */
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;
     for (int i = 0; i < t->env.real.n; i++) {
         bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
                       (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
@@ -525,16 +501,11 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
  * holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
-    dync_status followed;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_cut(t, reason, &followed)) return followed;
-        dync__replay_leave(t);
-    }
     if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
     if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
-    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__env_keep_all(t));
+    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__record_keep(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
                    made = t->rec.made.n;
@@ -564,9 +535,13 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+DYNC__FN dync_status dync__record_cut(dync__tracer *t, const char *reason)
 {
     return dync__cut_live(t, reason, NULL);
+}
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+{
+    return t->way->cut(t, reason);
 }
 
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
@@ -609,10 +584,9 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
         dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
         return NULL;
     }
-    /* nothing read it so far */
-    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);
+    int env = t->way->place(t, fake);
     dync__script_wants(t, fake);
-    return dync__env_real(t, fake->node_output);
+    return dync__env_real(t, env);
 }
 
 /* ---- breaks ---------------------------------------------------------------------------------- */
@@ -686,6 +660,7 @@ static void dync__tracer_leave_tree(dync__tracer *t)
 {
     if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
     t->at = NULL;
+    t->on_tree = false;
 }
 
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
@@ -696,12 +671,10 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph)
         return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
-    if (t->path_pos >= t->n_path) {
-        dync__tracer_leave_tree(t);
-    }
+    if (t->at) dync__tracer_leave_tree(t);
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
-    if (status == DYNC_OK) status = dync__env_keep_all(t); /* whatever runs now may write */
+    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
     dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
@@ -749,8 +722,24 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool a
     DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
     DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
     t->at = next;
-    t->seg_pos = 0;
     return DYNC_OK;
+}
+
+/* The tree grows by an outcome where the trace stands. */
+DYNC__FN dync_status dync__record_outcome(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome)
+{
+    dync__lint_branch(t, outcome);
+    dync_status status = dync__branch_grow(t, fake, as_bool, outcome);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+DYNC__FN dync_status dync__record_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome)
+{
+    DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
+    dync__break_callbacks(t);
+    return dync__record_outcome(t, fake, as_bool, *outcome);
 }
 
 DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
@@ -765,21 +754,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
-    if (t->path_pos < t->n_path) {
-        *outcome = t->path[t->path_pos].outcome;
-        dync__tnode *node = t->path[t->path_pos++].node;
-        t->seg_pos = 0;
-        if (t->path_pos < t->n_path) return DYNC_OK;
-        /* the last known position: its new outcome is grown here */
-        t->at = node;
-        t->fresh = true;
-    } else {
-        DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
-        dync__break_callbacks(t);
-    }
-    dync__lint_branch(t, *outcome);
-    dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
-    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+    return t->way->branch(t, fake, as_bool, outcome);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -811,7 +786,7 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     return DYNC_OK;
 }
 
-static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
+DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
 {
     out->kind = (uint8_t)v->kind;
     out->as.value = *v;
@@ -830,13 +805,14 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
-        out->as.value.as.s = dync__arena_strdup(t->at ? &t->entry->arena : &t->scratch, v->as.s);
+        out->as.value.as.s =
+            dync__arena_strdup(t->on_tree ? &t->entry->arena : &t->scratch, v->as.s);
         return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     const dync__list *l = dync__value_list(*v);
     if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
     out->n = l->n;
-    out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch,
+    out->as.items = dync__arena_alloc(t->on_tree ? &t->entry->arena : &t->scratch,
                                       (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
     for (int i = 0; i < out->n; i++)
@@ -893,9 +869,9 @@ static void dync__mark_effects(const dync__tnode *n, bool *used)
 static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
 {
     if (n->kind != DYNC__TN_BRANCH) return NULL;
-    for (int i = 0; i < t->n_path; i++)
-        for (int k = 0; t->path[i].node == n && k < n->n_outcomes; k++)
-            if (n->outcome[k].value == t->path[i].outcome) return n->outcome[k].next;
+    for (int i = 0; i < t->path.n; i++)
+        for (int k = 0; t->path.step[i].node == n && k < n->n_outcomes; k++)
+            if (n->outcome[k].value == t->path.step[i].outcome) return n->outcome[k].next;
     return n->outcome[n->n_outcomes - 1].next;
 }
 
@@ -946,17 +922,11 @@ static dync_status dync__narrow_path(dync__tracer *t)
 }
 
 /* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
-static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
+DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
-    dync_status status;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_finish(t, &r, &status))
-            return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
-        dync__replay_leave(t);
-    }
     bool *live = dync__calloc((size_t)t->rec.made.n + 1);
     int made = t->rec.made.n;
-    status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
@@ -979,6 +949,41 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     return status;
 }
 
+/* ---- the way that records -------------------------------------------------------------------- */
+DYNC__FN dync__tensor *dync__record_found(const dync__tracer *t, dync__tensor *now)
+{
+    (void)t;
+    return now;
+}
+DYNC__FN int dync__record_place(dync__tracer *t, const dync__tensor *fake)
+{
+    (void)t;
+    return fake->node_output;
+}
+DYNC__FN void dync__record_own(dync__tracer *t) { dync__script_stop(t); }
+static void dync__record_close(dync__tracer *t) { (void)t; }
+
+DYNC__FN const dync__way *dync__recording_way(void)
+{
+    static const dync__way way = {
+        .foreign = dync__record_foreign,
+        .frame = dync__script_frame,
+        .cut = dync__record_cut,
+        .piece = dync__record_piece,
+        .branch = dync__record_branch,
+        .found = dync__record_found,
+        .effect = dync__record_effect,
+        .place = dync__record_place,
+        .value = dync__record_value,
+        .keep = dync__record_keep,
+        .finish = dync__record_finish,
+        .own = dync__record_own,
+        .close = dync__record_close,
+    };
+    return &way;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
 /* Runs the C function in an open trace. */
 static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 {
@@ -989,7 +994,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     dync__lint_result(t, &r);
-    return dync__trace_finish(t, r, out);
+    return t->way->finish(t, r, out);
 }
 
 /* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
@@ -1009,7 +1014,8 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
         if (!e->root) return DYNC_ERR_MEMORY;
         e->root->grad_mode_after = -1;
     }
-    t->at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
+    t->on_tree = !DYNC__ATOMIC_LOAD(&e->open);
+    t->at = t->on_tree && !t->path.n ? e->root : NULL;
     return dync__trace_body(t, out);
 }
 
@@ -1035,18 +1041,14 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
 }
 
 DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
-                                      const dync__callargs *call, const dync__path_step *path,
-                                      int n_path, dync__tensor **env, int n_env, dync_value *result)
+                                      const dync__callargs *call, const dync__path *path_or_null,
+                                      dync_value *result)
 {
     dync__tracer t;
     if (call->nargs > DYNC__MAX_LEAVES * 2)
         return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
     bool fresh = !e->root;
-    dync_status status = dync__tracer_open(&t, f, e, call);
-    t.path = path;
-    t.n_path = n_path;
-    t.path_env = env;
-    t.n_path_env = n_env;
+    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
     t.fresh = fresh;
     if (fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
@@ -1061,7 +1063,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
         dync__trace_undo(e);
         if (again) dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
-        status = dync__tracer_open(&t, f, e, call);
+        status = dync__tracer_open(&t, f, e, call, NULL);
         t.fresh = fresh;
         dync__taped_open(&t);
         dync__lint_restart(&t);

@@ -96,7 +96,7 @@ static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
     if (at < 0) return -1;
     t->env.origin.at[at].is_grad = true;
     dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
-    if (!t->at || t->path_pos < t->n_path) return at;
+    if (!t->at) return at;
     return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
 }
 
@@ -108,7 +108,7 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
     dync__tensor *real = dync__env_real(t, env);
     if (!real) return DYNC_ERR_INTERNAL;
     dync__tensor *grad = dync__tensor_grad(real);
-    if (t->at || t->path_pos < t->n_path) {
+    if (t->on_tree) {
         int32_t owner = dync__grad_owner(t, env);
         /* a value of this call: nobody has set its gradient yet */
         if (!owner) return DYNC_OK;
@@ -117,8 +117,8 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
             DYNC__TRY(dync__grad_guard(t, owner, grad));
         else if (t->entry->foreign.at[k].absent)
             grad = NULL;
-        else if (t->path_pos < t->n_path)
-            grad = t->env.real.n < t->n_path_env ? t->path_env[t->env.real.n] : NULL;
+        else
+            grad = t->way->found(t, grad);
     }
     if (!grad) return DYNC_OK;
     int at = dync__grad_env(t, env, k, grad);
@@ -168,9 +168,8 @@ DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
-static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
+DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
 {
-    if (t->path_pos < t->n_path) return DYNC_OK; /* the run that led here has done it */
     e.after = t->at ? t->at->seg.n : 0;
     dync__effect again = e;
     again.id = 0;
@@ -192,7 +191,7 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
         return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
                                              "function did not leave its graph");
     dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
-    DYNC__TRY(dync__effect_do(t, e));
+    DYNC__TRY(t->way->effect(t, e));
     if (grad) dync__ref(grad);
     dync__unref(g->before);
     g->before = grad;
@@ -207,7 +206,7 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
     for (int i = 0; i < n; i++) {
         at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
         if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of))
-            status = dync__effect_do(t, at[i].effect);
+            status = t->way->effect(t, at[i].effect);
         dync__unref(at[i].of);
     }
     return status;
@@ -264,7 +263,7 @@ static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync
 {
     dync__cache_entry *e = t->entry;
     int32_t owner = dync__grad_owner(t, env);
-    if (!t->at || !owner) return DYNC_OK;
+    if (!t->on_tree || !owner) return DYNC_OK;
     for (int i = 0; i < e->foreign.n; i++)
         if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
     dync__foreign f = {
@@ -280,8 +279,9 @@ DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tenso
 {
     int env = dync__effect_env(t, fake);
     const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
-    *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
-                          !(t->at && t->entry->effects)); /* effects: what it has is this call's */
+    *absent = env < 0 ||
+              (real && !dync__hook_is_on(real, id) &&
+               !(t->on_tree && t->entry->effects)); /* effects: what it has is this call's */
     return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
                ? dync__effect_hooks_guard(t, env, real)
                : DYNC_OK;

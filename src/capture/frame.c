@@ -312,16 +312,6 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     return dync__callee_invoke(&c, nargs, args);
 }
 
-/* Entry (with a name) and end of a frame in the script of the call. */
-static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync_loc at)
-{
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        if (dync__replay_frame(t, name_or_null, at)) return;
-        dync__replay_leave(t);
-    }
-    dync__script_frame(t, name_or_null, at);
-}
-
 /* A compiled function that calls itself without end would fill the stack. */
 #define DYNC__FRAME_DEPTH 256
 
@@ -347,12 +337,12 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
-    dync__frame_scripted(t, name, at);
+    t->way->frame(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->rec.frames.at[t->rec.frames.n - 1].broken;
     /* its tail is a graph of its own: every other value may still be wanted */
     if (broken) dync__tracer_cut(t, NULL);
-    dync__frame_scripted(t, NULL, at);
+    t->way->frame(t, NULL, at);
     t->rec.frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }

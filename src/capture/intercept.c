@@ -603,7 +603,7 @@ static void dync__capture_module_touched(dync__module *m)
     const char *text = dync__module_variable(dync__tls.module_text);
     dync__tls.module_text = NULL; /* it is this module's, or nobody's */
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t || !t->at || t->stopped) return;
+    if (!t || !t->on_tree || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
@@ -670,7 +670,7 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
         dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
         return;
     }
-    if (!t || !t->at) return;
+    if (!t || !t->on_tree) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->ints.n; i++)
         if (e->ints.at[i].address == address) return;
@@ -685,9 +685,9 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
-    if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
+    if (!t || !t->on_tree || !real || dync__tracer_owns(t, real)) return;
     const char *source =
         dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
-    if (!source || dync__tracer_foreign(t, real, address, source) < 0)
+    if (!source || t->way->foreign(t, real, address, source) < 0)
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }

@@ -342,7 +342,7 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
     l->entry = scratch;
     l->second = true;
     dync__map_free(&l->made);
-    bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
     if (l->taped) dync__taped_open(&t);
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
         dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);

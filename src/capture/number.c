@@ -217,14 +217,14 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
                         ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0
                         : g->as.i == x->plain.as.i;
         /* it has served other values on other ways */
-        if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);
-        if (t->at) DYNC__ATOMIC_STORE(&g->free_value, false);
+        if (t->on_tree && !same) DYNC__ATOMIC_STORE(&e->dead, true);
+        if (t->on_tree) DYNC__ATOMIC_STORE(&g->free_value, false);
     }
     for (int i = 0; x->cell && i < e->cells.n; i++)
-        if (e->cells.at[i].cell == x->cell && t->at && !e->cells.at[i].fixed) {
+        if (e->cells.at[i].cell == x->cell && t->on_tree && !e->cells.at[i].fixed) {
             e->cells.at[i].value = x->plain;
             DYNC__ATOMIC_STORE(&e->cells.at[i].fixed, true);
-            if (t->n_path) DYNC__ATOMIC_STORE(&e->dead, true);
+            if (t->path.n) DYNC__ATOMIC_STORE(&e->dead, true);
         }
 }
 
@@ -395,21 +395,21 @@ static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *
 {
     dync__cache_entry *e = t->entry;
     int env = t->env.real.n;
-    bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] &&
-                    (t->path_env[env]->flags & DYNC__T_NUMBER);
-    dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
+    const dync__tensor *found = t->way->found(t, NULL);
+    bool number = found && (found->flags & DYNC__T_NUMBER);
+    dync_value plain = number ? dync__number_value(found) : cell->value;
     if (plain.kind == DYNC_KIND_BOOL) plain = dync_v_int(plain.as.b);
     dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
     if (!x) return false;
     x->arg = -1;
     x->cell = dync__cell_handle(cell);
     *now = (dync__cell_now){x->cell, dync__number_sym(x)};
-    if (!t->at) return true;
+    if (!t->on_tree) return true;
     int k = 0;
     while (k < e->cells.n && e->cells.at[k].cell != x->cell) k++;
     dync__cell_guard g = {.cell = x->cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
     if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
-    if (t->path_pos < t->n_path) return true;
+    if (!t->at) return true;
     dync__cell_use use = {env, k};
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }

@@ -21,7 +21,7 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 
 /* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was
  * to read it. */
-DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
+static int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
@@ -128,65 +128,6 @@ static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
     return dync__give(out);
 }
 
-/* An idle script for these arguments, if there is one: the call follows it. */
-DYNC__FN bool dync__replay_begin(dync__tracer *t)
-{
-    const dync__cache_entry *e = t->entry;
-    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
-    while (s && !dync__replay_take(t, s)) s = s->next;
-    if (!s) return false;
-    t->script = s;
-    t->id = s->id;
-    t->scripted = DYNC__SCRIPT_REPLAYS;
-    t->handler.call = dync__replay_call;
-    t->handler.known = dync__replay_known;
-    s->at = -1;
-    s->waiting.n = 0;
-    DYNC__REPLAY_SWAP(t->env.real, s->real);
-    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
-    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
-    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
-    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return true;
-    }
-    for (int i = 0; i < t->call->n_tensors; i++) {
-        int same = e->tensor[i].same_as;
-        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
-        if (same >= 0) continue;
-        const dync__kept_value *v = &s->value.at[t->env.real.n];
-        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
-        v->fake->flags = v->flags;
-        /* another one where sizes are symbolic */
-        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;
-        dync__replay_place(t, t->call->tensor[i], v->fake);
-    }
-    for (int k = 0; k < e->n_numbers; k++) {
-        dync__tensor *fake = s->value.at[t->env.real.n].fake,
-                     *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
-        bool again = real && dync__number_again(t, k, fake);
-        if (again) dync__replay_place(t, real, fake);
-        dync__unref(real);
-        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
-    }
-    return true;
-}
-
-/* A call that followed to its end. */
-DYNC__FN void dync__replay_end(dync__tracer *t)
-{
-    dync__script *s = t->script;
-    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
-    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
-    DYNC__REPLAY_SWAP(s->real, t->env.real);
-    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
-    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
-    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
-    t->script = NULL;
-    if (t->status == DYNC_OK) dync__script_followed(s);
-    DYNC__ATOMIC_STORE(&s->busy, 0);
-}
-
 /* ---- leaving --------------------------------------------------------------------------------- */
 /* An operator that was only compared becomes a node. What waits for its cut belongs to the
  * trace. */
@@ -222,13 +163,14 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
+DYNC__RARE static void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
     bool grad_off = dync__tls.grad_enabled_off;
     dync_loc at = t->last_at;
     dync_status status = t->status;
-    t->scripted = DYNC__SCRIPT_STOPPED; /* what is recorded again is no new way */
+    t->way = dync__recording_way();
+    t->noting = false; /* what is recorded again is no new way */
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
@@ -248,7 +190,7 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     if (status != DYNC_OK)
         dync__tracer_fail(t, status);
     else
-        t->scripted = DYNC__SCRIPT_RECORDS;
+        t->noting = true;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -303,7 +245,7 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 }
 
 /* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
-DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
+DYNC__RARE static int dync__replay_meets(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
     for (int i = t->entry->n_leaf_env; i < t->env.real.n; i++)
@@ -332,7 +274,7 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
         if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
-        int before = t->env.real.n, env = dync__replay_foreign(t, args[i].as.t);
+        int before = t->env.real.n, env = dync__replay_meets(t, args[i].as.t);
         if (env < 0) return false;
         any |= env >= before;
     }
@@ -369,7 +311,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     return true;
 }
 
-DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
+static dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__script *s = t->script;
@@ -398,8 +340,7 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
-/* Frames: true where the script has them too. */
-DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
+static bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
@@ -497,7 +438,7 @@ static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_reco
 }
 
 /* false: the script has no such cut here. */
-DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status *status)
+static bool dync__replay_has_cut(dync__tracer *t, const char *reason, dync_status *status)
 {
     dync__script *s = t->script;
     *status = DYNC_OK;
@@ -534,7 +475,7 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
 }
 
 /* The function has returned. false: not as in the record. */
-DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dync_status *status)
+static bool dync__replay_has_end(dync__tracer *t, const dync_value *result, dync_status *status)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
@@ -549,4 +490,141 @@ DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dyn
         return true;
     }
     return false;
+}
+
+/* ---- the way that follows a script ----------------------------------------------------------- */
+/* What the script does not know makes a trace of the call, which goes on as one. */
+static int dync__replay_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address,
+                                const char *source)
+{
+    int known = dync__replay_meets(t, real);
+    if (known >= 0) return known;
+    dync__replay_leave(t);
+    return t->way->foreign(t, real, address, source);
+}
+
+static void dync__replay_frame(dync__tracer *t, const char *name, dync_loc at)
+{
+    if (dync__replay_has_frame(t, name, at)) return;
+    dync__replay_leave(t);
+    t->way->frame(t, name, at);
+}
+
+static dync_status dync__replay_cut(dync__tracer *t, const char *reason)
+{
+    dync_status status;
+    if (dync__replay_has_cut(t, reason, &status)) return status;
+    dync__replay_leave(t);
+    return t->way->cut(t, reason);
+}
+
+/* Nothing read it so far: the script has given it no place. */
+static int dync__replay_place_of(dync__tracer *t, const dync__tensor *fake)
+{
+    if (dync__replay_env(t, fake) < 0) dync__replay_leave(t);
+    return fake->node_output;
+}
+
+/* The script drops it, this call reads it. */
+static dync_status dync__replay_value(dync__tracer *t, int env)
+{
+    dync__replay_leave(t);
+    return t->env.real.at[env] ? DYNC_OK : t->way->value(t, env);
+}
+
+/* It drops only where nothing is written (dync__script_followed). */
+static dync_status dync__replay_keep(dync__tracer *t)
+{
+    (void)t;
+    return DYNC_OK;
+}
+
+static dync_status dync__replay_finish(dync__tracer *t, dync_value result, dync__outval *out)
+{
+    dync_status status;
+    if (dync__replay_has_end(t, &result, &status))
+        return status == DYNC_OK ? dync__result_tree(t, &result, out) : status;
+    dync__replay_leave(t);
+    return t->way->finish(t, result, out);
+}
+
+/* What the trace does from here is not noted. */
+static void dync__replay_own(dync__tracer *t)
+{
+    dync__replay_leave(t);
+    dync__script_stop(t);
+}
+
+static void dync__replay_close(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
+    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->env.real);
+    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
+    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
+    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
+    t->script = NULL;
+    if (t->status == DYNC_OK) dync__script_followed(s);
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+}
+
+static const dync__way dync__replaying_way = {
+    .foreign = dync__replay_foreign,
+    .frame = dync__replay_frame,
+    .cut = dync__replay_cut,
+    .piece = dync__record_piece,
+    .branch = dync__record_branch,
+    .found = dync__record_found,
+    .effect = dync__record_effect,
+    .place = dync__replay_place_of,
+    .value = dync__replay_value,
+    .keep = dync__replay_keep,
+    .finish = dync__replay_finish,
+    .own = dync__replay_own,
+    .close = dync__replay_close,
+};
+
+/* An idle script for these arguments, if there is one: the call follows it. */
+DYNC__FN bool dync__replay_begin(dync__tracer *t)
+{
+    const dync__cache_entry *e = t->entry;
+    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
+    while (s && !dync__replay_take(t, s)) s = s->next;
+    if (!s) return false;
+    t->script = s;
+    t->id = s->id;
+    t->way = &dync__replaying_way;
+    t->handler.call = dync__replay_call;
+    t->handler.known = dync__replay_known;
+    s->at = -1;
+    s->waiting.n = 0;
+    DYNC__REPLAY_SWAP(t->env.real, s->real);
+    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
+    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
+    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
+    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return true;
+    }
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
+        if (same >= 0) continue;
+        const dync__kept_value *v = &s->value.at[t->env.real.n];
+        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
+        v->fake->flags = v->flags;
+        /* another one where sizes are symbolic */
+        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;
+        dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    for (int k = 0; k < e->n_numbers; k++) {
+        dync__tensor *fake = s->value.at[t->env.real.n].fake,
+                     *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
+        bool again = real && dync__number_again(t, k, fake);
+        if (again) dync__replay_place(t, real, fake);
+        dync__unref(real);
+        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
+    }
+    return true;
 }

@@ -4,10 +4,7 @@
 #include "../dync.in.h"
 #include "script.h"
 
-DYNC__FN void dync__script_stop(dync__tracer *t)
-{
-    if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
-}
+DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
@@ -22,7 +19,7 @@ static bool dync__script_room(dync__tracer *t)
 {
     const dync__script *s = t->script;
     int ways = 0;
-    if (t->scripted != DYNC__SCRIPT_RECORDS) return false;
+    if (!t->noting) return false;
     for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
     bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS &&
                 s->value.n < DYNC__SCRIPT_VALUES;
@@ -48,8 +45,7 @@ static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool 
  * script's. */
 DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
 {
-    int32_t i =
-        t->script && t->scripted != DYNC__SCRIPT_REPLAYS ? dync__script_find(t->script, fake) : -1;
+    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
     if (i < 0 || t->script->value.at[i].owned) return false;
     t->script->value.at[i].owned = true;
     return true;
@@ -151,7 +147,7 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     }
     e.value = ok ? dync__script_outputs(t, c) : -1;
     if (e.value < 0 && c->nout) dync__script_stop(t);
-    if (t->scripted != DYNC__SCRIPT_RECORDS) return;
+    if (!t->noting) return;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
     e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
@@ -180,7 +176,7 @@ DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {
     /* the last cut is END's, which is open already */
-    if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;
+    if (!t->noting || t->script->cut || !dync__script_room(t)) return;
     dync__arena *arena = &t->script->arena;
     dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
     if (cut) {
@@ -240,7 +236,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
                                  dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
-    if (t->scripted != DYNC__SCRIPT_RECORDS || !s->cut) return;
+    if (!t->noting || !s->cut) return;
     dync__cut_part p = {.seg = ref->seg, .n_out = n_out};
     int32_t *value = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *value);
     dync__origin *origin = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *origin);
@@ -287,7 +283,7 @@ static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
 DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
 {
     dync__script *s = t->script;
-    if (t->scripted == DYNC__SCRIPT_RECORDS && s->cut) {
+    if (t->noting && s->cut) {
         dync__script_event e = {.kind = returns ? DYNC__EV_END : DYNC__EV_CUT, .cut = s->cut};
         if (!returns && !dync__script_dead(s, s->cut))
             dync__script_stop(t);
@@ -318,8 +314,7 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v)
 DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
 {
     dync__script_cut_begin(t, NULL);
-    if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result))
-        dync__script_stop(t);
+    if (t->noting && !dync__script_result(t, result)) dync__script_stop(t);
 }
 
 DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
@@ -330,7 +325,7 @@ DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
 
 DYNC__FN void dync__script_may_write(dync__tracer *t)
 {
-    if (t->script && t->scripted != DYNC__SCRIPT_REPLAYS) t->script->writes = true;
+    if (t->script) t->script->writes = true;
 }
 
 /* Its segments compute what some way of the script wants, or everything. */
@@ -422,7 +417,7 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     s->id = t->id;
     s->root = s->at = -1;
     s->writes = lent;
-    t->scripted = DYNC__SCRIPT_RECORDS;
+    t->noting = true;
     for (int i = 0; i < t->env.real.n; i++) dync__script_value_add(t, t->env.fake.at[i], true);
     t->script_is_new = true;
 }

@@ -13,8 +13,7 @@ DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state;
 DYNC__FN dync__tracer *dync__tracer_current(void)
 {
     dync__tracer *t = dync__tls.capture_state;
-    if (t && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
-    if (t) dync__script_stop(t);
+    if (t) t->way->own(t);
     return t;
 }
 
@@ -110,15 +109,10 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
 
 /* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id),
  * or read again from its address. */
-DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
+DYNC__FN int dync__record_foreign(dync__tracer *t, dync__tensor *real,
                                   dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
-        int known = dync__replay_foreign(t, real);
-        if (known >= 0) return known;
-        dync__replay_leave(t);
-    }
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     /* the entry has it beside the arguments, whatever it is now */
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;
@@ -133,7 +127,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
         dync__script_foreign(t, env);
     }
     /* off the tree nothing is kept: the next call meets it anew */
-    if (env < 0 || !t->at) return env;
+    if (env < 0 || !t->on_tree) return env;
     if (k == e->foreign.n) {
         dync__foreign f = {
             .handle = dync__handle(real), .id = real->id, .address = address_or_null};
@@ -145,7 +139,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real,
     }
     t->env.origin.at[env].foreign = argument ? 0 : k + 1;
     /* in place already; on a replayed way it is recorded */
-    if (argument || t->path_pos < t->n_path) return env;
+    if (argument || !t->at) return env;
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
 }
@@ -162,7 +156,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
             x->op ? x->op : "?");
         return NULL;
     }
-    int env = dync__tracer_foreign(t, x, NULL, NULL);
+    int env = t->way->foreign(t, x, NULL, NULL);
     return env < 0 ? NULL : t->env.fake.at[env];
 }
 
@@ -212,9 +206,10 @@ static const char *dync__env_source(dync__tracer *t, int env)
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
         if (t->env.leaf[i] == env) return e->tensor[i].source;
-    for (int i = 0; t->at && i < t->at->foreign.n; i++)
-        if (t->at->foreign.at[i].env == env)
-            return e->foreign.at[t->at->foreign.at[i].index].guard.source;
+    const dync__tnode *at = t->at ? t->at : t->on_tree ? e->root : NULL;
+    for (int i = 0; at && i < at->foreign.n; i++)
+        if (at->foreign.at[i].env == env)
+            return e->foreign.at[at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
         if (t->env.real.at[env] && !e->foreign.at[i].owner &&
             e->foreign.at[i].id == t->env.real.at[env]->id)
@@ -500,9 +495,9 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
  * it would guard. */
 DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
 {
-    if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
+    if (!t->on_tree || DYNC__ATOMIC_PEEK(kind)) return;
     DYNC__ATOMIC_STORE(kind, true);
-    if (t->n_path && !dync__guards_hold(t->entry, t->call))
+    if (t->path.n && !dync__guards_hold(t->entry, t->call))
         DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
@@ -573,7 +568,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
-                                       const dync__callargs *call)
+                                       const dync__callargs *call, const dync__path *path_or_null)
 {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
@@ -583,6 +578,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     t->id = DYNC__ATOMIC_INC(&ids);
     t->handler.call = dync__tracer_call;
     t->handler.state = t;
+    t->way = dync__recording_way();
     t->outer = dync__tls.capture_state;
     t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
     t->grad_mode_before = !dync__tls.grad_enabled_off;
@@ -591,7 +587,9 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     dync__handler_push(&t->handler);
     t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
-    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    bool fresh = !e->leaf_env,
+         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    if (path_or_null) dync__path_begin(t, path_or_null);
     if (scripted && dync__replay_begin(t)) return t->status;
     DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
@@ -617,7 +615,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     bool failed = t->status != DYNC_OK;
-    if (t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_end(t);
+    t->way->close(t);
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);

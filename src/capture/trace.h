@@ -92,6 +92,30 @@ typedef struct dync__taping {
     dync__handler *bottom_before;
 } dync__taping;
 
+/* ---- the way of a call ------------------------------------------------------------------- */
+/* A traced call passes the dispatcher as operators (handler.call) and these doors for all else that
+ * it does. Recording makes nodes and segments (dync__recording_way); following an earlier call
+ * compares and, where this one does something else, becomes recording (replay.c). */
+typedef struct dync__way {
+    /* A tensor from elsewhere: its place in the environment, -1: no memory. */
+    int (*foreign)(dync__tracer *, dync__tensor *real, dync_tensor **address, const char *source);
+    void (*frame)(dync__tracer *, const char *name, dync_loc); /* NULL: its end */
+    dync_status (*cut)(dync__tracer *, const char *reason);    /* the pending graph ends here */
+    /* The segment that a piece is (taken over), and what it made. */
+    dync_status (*piece)(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                         dync__segref *, dync__tensor **out);
+    dync_status (*branch)(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
+    dync__tensor *(*found)(const dync__tracer *,
+                           dync__tensor *now);              /* what enters the next place */
+    dync_status (*effect)(dync__tracer *, dync__effect);    /* does it, notes it */
+    int (*place)(dync__tracer *, const dync__tensor *fake); /* of a value that is read */
+    dync_status (*value)(dync__tracer *, int env);          /* of a place that narrowing emptied */
+    dync_status (*keep)(dync__tracer *); /* all that was dropped: memory will be written */
+    dync_status (*finish)(dync__tracer *, dync_value, dync__outval *); /* the function returned */
+    void (*own)(dync__tracer *);   /* somebody changes or reads the trace itself */
+    void (*close)(dync__tracer *); /* before anything is freed */
+} dync__way;
+
 typedef struct dync__trace_pause {
     dync__handler *top;
     bool compiling;
@@ -112,30 +136,22 @@ struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     int n_constants;                      /* calls of constant functions so far */
     const char *inferring; /* an allowed function runs for its shapes: it may not read values */
-    const dync__path_step *path; /* decided outcomes, replayed first */
-    int n_path, path_pos, seg_pos;
-    dync__tensor **path_env;
-    int n_path_env;
-    dync__tnode *at;        /* position in the tree; NULL once the trace left it (opaque) */
-    dync__arena scratch;    /* of a trace that left the tree */
-    dync_status status;     /* first failure inside the trace */
-    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;       /* user line of the last operator or break */
-    bool stopped, fresh;    /* fresh: something is compiled for the first time: callbacks fire */
+    const dync__way *way;  /* what stands behind its doors */
+    dync__path path;       /* an entry's tree grows: the way there, which is followed first */
+    struct dync__script *script; /* what this call follows or adds to, or NULL (script.h) */
+    bool script_is_new, noting;  /* noting: what it does is added */
+    bool on_tree;                /* false once the trace left the entry's tree (opaque) */
+    dync__tnode *at;             /* where the tree grows; NULL: nowhere, or not yet */
+    dync__arena scratch;         /* of a trace that left the tree */
+    dync_status status;          /* first failure inside the trace */
+    const char *own_reason;      /* of a break that the user asks for, in his words; or NULL */
+    dync_loc last_at;            /* user line of the last operator or break */
+    bool stopped, fresh; /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
-    dync__trace_pause resting;   /* while an opaque function of another layer works */
-    struct dync__script *script; /* what this call follows or records, or NULL (script.h) */
-    uint8_t scripted;            /* DYNC__SCRIPT_... */
-    bool script_is_new;
+    dync__trace_pause resting; /* while an opaque function of another layer works */
     dync__tracer *outer;
 };
 
-enum {
-    DYNC__SCRIPT_NONE,
-    DYNC__SCRIPT_RECORDS,
-    DYNC__SCRIPT_STOPPED /* recorded so far */,
-    DYNC__SCRIPT_REPLAYS
-};
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */
@@ -149,9 +165,6 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
-/* -1: no memory */
-DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null,
-                                  const char *source_or_null);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
@@ -166,7 +179,7 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
                                             const dync__opcall *); /* _set_grad_enabled */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
-                                       const dync__callargs *);
+                                       const dync__callargs *, const dync__path *path_or_null);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
@@ -288,15 +301,26 @@ DYNC__FN void dync__script_may_write(dync__tracer *);
 DYNC__FN void dync__script_begin(dync__tracer *);
 DYNC__FN void dync__script_end(dync__tracer *, bool failed);
 /* replay.c */
-DYNC__FN bool dync__replay_begin(dync__tracer *);
-DYNC__FN void dync__replay_end(dync__tracer *);
-DYNC__FN void dync__replay_leave(dync__tracer *);
-DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
-DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
-DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
-DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
-DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
-DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
+DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
+DYNC__FN void dync__path_begin(dync__tracer *,
+                               const dync__path *); /* path.c: it goes that way first */
+/* the functions of the recording way, by their doors */
+DYNC__FN const dync__way *dync__recording_way(void);
+DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
+DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
+DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                                        dync__segref *, dync__tensor **out);
+DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome);
+DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome);
+DYNC__FN dync__tensor *dync__record_found(const dync__tracer *, dync__tensor *now);
+DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
+DYNC__FN int dync__record_place(dync__tracer *, const dync__tensor *fake);
+DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
+DYNC__FN dync_status dync__record_keep(dync__tracer *);
+DYNC__FN dync_status dync__record_finish(dync__tracer *, dync_value, dync__outval *);
+DYNC__FN void dync__record_own(dync__tracer *);
 /* cut.c */
 /* what it dropped, too */
 DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
@@ -315,6 +339,7 @@ DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor 
                                        const dync__tensor *);
 /* the last pending write to its memory; NULL: none */
 DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
+DYNC__FN dync_status dync__result_tree(dync__tracer *, const dync_value *, dync__outval *);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
                                        const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,

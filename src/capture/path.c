@@ -1,0 +1,93 @@
+/* capture/path.c: follows a path, the script of a call that an entry's tree did not know to its
+ * end: its steps are the outcomes that the run met, its segments have run, its values are there.
+ * The C function runs over fakes; operators are recorded, since their graphs are what is compared,
+ * and at a cut the piece must be the segment of the tree, whose outputs are taken from the run. At
+ * the last outcome, which the tree has not, the call becomes one that records. After replay.c. */
+#include "../dync.in.h"
+#include "trace.h"
+
+static void dync__path_leave(dync__tracer *t) { t->way = dync__recording_way(); }
+
+/* The function went another way than the run. */
+static void dync__path_lost(dync__tracer *t)
+{
+    dync__path_leave(t);
+    t->path.at = t->path.n;
+    t->on_tree = false;
+    DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
+static dync_status dync__path_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
+                                    uint64_t site, dync__segref *ref, dync__tensor **out)
+{
+    dync__path *p = &t->path;
+    const dync__tnode *node = p->step[p->at].node;
+    const dync__segref *known = p->seg < node->seg.n ? &node->seg.at[p->seg] : NULL;
+    if (!known || known->seg->hash != hash || !dync__graph_equal(known->seg->graph, taken)) {
+        dync__log(DYNC__LOG_recompiles,
+                  "%s: replay met other operators than the record; traced on from there",
+                  t->fn->name);
+        dync__path_lost(t);
+        return t->way->piece(t, taken, hash, site, ref, out);
+    }
+    dync__graph_unref(taken);
+    p->seg++;
+    ref->seg = known->seg;
+    for (int i = 0; i < known->seg->n_out; i++) {
+        int env = known->out_env[i];
+        if (env < p->n_found && (out[i] = p->found[env])) dync__ref(out[i]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__path_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                     int64_t *outcome)
+{
+    dync__path *p = &t->path;
+    dync__tnode *node = p->step[p->at].node;
+    *outcome = p->step[p->at++].outcome;
+    p->seg = 0;
+    if (p->at < p->n) return DYNC_OK;
+    dync__path_leave(t);
+    t->at = node; /* the tree grows from here */
+    t->on_tree = true;
+    t->fresh = true;
+    return dync__record_outcome(t, fake, as_bool, *outcome);
+}
+
+static dync__tensor *dync__path_found(const dync__tracer *t, dync__tensor *now)
+{
+    (void)now;
+    return t->env.real.n < t->path.n_found ? t->path.found[t->env.real.n] : NULL;
+}
+
+/* The run has done it. */
+static dync_status dync__path_effect(dync__tracer *t, dync__effect e)
+{
+    (void)t;
+    (void)e;
+    return DYNC_OK;
+}
+
+static void dync__path_close(dync__tracer *t) { dync__path_lost(t); }
+
+DYNC__FN void dync__path_begin(dync__tracer *t, const dync__path *path)
+{
+    static const dync__way way = {
+        .foreign = dync__record_foreign,
+        .frame = dync__script_frame,
+        .cut = dync__record_cut,
+        .piece = dync__path_piece,
+        .branch = dync__path_branch,
+        .found = dync__path_found,
+        .effect = dync__path_effect,
+        .place = dync__record_place,
+        .value = dync__record_value,
+        .keep = dync__record_keep,
+        .finish = dync__record_finish,
+        .own = dync__record_own,
+        .close = dync__path_close,
+    };
+    t->path = *path;
+    t->way = &way;
+}
