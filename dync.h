@@ -65735,10 +65735,13 @@ static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
  * NULL: it has none. */
 static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync__graph *g = dync__graph_new("GraphModule");
+    dync__rewrite r;
+    dync__graph *g;
     dync__node **holder = dync__calloc((size_t)(t->env.real.n + 1) * sizeof *holder);
-    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__piece_map map = {g, holder};
+    dync_status status = dync__rewrite_begin(&r, t->rec.graph, "GraphModule");
+    if (!holder) status = DYNC_ERR_MEMORY;
+    r.missing = dync__piece_input;
+    r.user = holder;
     int k = 0;
     for (int i = 0; i < t->rec.graph->node.n && status == DYNC_OK; i++) {
         dync__node *old = t->rec.graph->node.at[i];
@@ -65750,9 +65753,8 @@ static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
         old->mark = r.copy[i];
     }
     dync__free(holder, (size_t)(t->env.real.n + 1) * sizeof *holder);
-    if (status == DYNC_OK) return g;
-    dync__graph_unref(g);
-    return NULL;
+    (void)dync__rewrite_end(&r, status, &g);
+    return g;
 }
 
 /* ---- running a segment ----------------------------------------------------------------------- */
