@@ -17994,6 +17994,32 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
 #endif
 
+/* ==== codegen/after.h ============================================================================== */
+/* codegen/after.h: what is done to the accumulators of a tile (a matrix product's, a convolution's)
+ * before they are stored. Before x86_after.c, which emits it inside the tile; runtime/ makes it of
+ * the loops that follow a kernel call.
+ *
+ * A list of primitives of loop.h: value i is entry i, value 0 the accumulator, the last one the
+ * result. Lists are compared by their bytes: they are part of what a tile's code is found by. */
+#ifndef DYNC__AFTER_H
+#define DYNC__AFTER_H
+
+enum { DYNC__AFTER_OPS = 20, DYNC__AFTER_SOURCES = 8 };
+/* type: of the value; source: of a load, the number of the operand; imm: a constant's. */
+typedef struct dync__after_op {
+    uint8_t prim, type;
+    int8_t arg[3], source, none[2];
+    union {
+        int64_t i;
+        double f;
+    } imm;
+} dync__after_op;
+typedef struct dync__after {
+    int32_t n, n_sources;
+    dync__after_op op[DYNC__AFTER_OPS];
+} dync__after;
+#endif
+
 /* ==== codegen/plan_loops.h ========================================================================= */
 /* codegen/plan_loops.h: how the loops of a kernel are cut and what of it is kept, for whoever makes
  * it run: the generator of machine code (gen.h) and the tile interpreter (interp_build.h). Knows
@@ -18750,8 +18776,16 @@ typedef struct dync__xcone {
     bool wide;
 } dync__xcone;
 
+/* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
+ * register of the lanes it has (masked). */
+typedef struct dync__xtile {
+    dync__xrm (*at)(const struct dync__xtile *, int source);
+    int8_t mask;
+} dync__xtile;
+
 typedef struct dync__xg {
     const dync__loop_plan *b;
+    const dync__xtile *tile; /* x86_after.c; else NULL */
     dync__xasm a;
     int isa, V, n_regs;
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
@@ -18852,6 +18886,8 @@ DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RS
 /* ---- x86_reg.c ------------------------------------------------------------------------------- */
 /* new room in the frame, 64-byte aligned */
 DYNC__FN int dync__xg_frame(dync__xg *, int bytes);
+/* what it knows of n instructions, and its lists (n_lists) */
+DYNC__FN bool dync__xg_alloc_values(dync__xg *, dync__arena *, int n);
 DYNC__FN void dync__xg_begin_list(dync__xg *, int list); /* uses of its values */
 /* registers that one vector of it wants at once */
 DYNC__FN int dync__xg_pressure(dync__xg *, int list);
@@ -18935,6 +18971,14 @@ DYNC__FN void dync__xg_scan(dync__xg *, int inst);
 DYNC__FN void dync__xg_find_cones(dync__xg *);
 /* all vectors of its cone's selects */
 DYNC__FN void dync__xg_seldom(dync__xg *, int select);
+/* ---- x86_after.c ----------------------------------------------------------------------------- */
+/* The generator of a tile with `lanes` lanes a vector whose accumulators go through the list; its
+ * `a` takes the tile's code too. NULL: no memory. */
+DYNC__FN dync__xg *dync__xg_after_new(dync__arena *, const dync__xtile *, int isa, int lanes,
+                                      const dync__after *);
+/* The list on what stands in register reg: the register of the result. taken: registers that hold
+ * something else. */
+DYNC__FN int dync__xg_after(dync__xg *, int reg, uint32_t taken);
 /* ---- x86_gen.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_emit(dync__xg *);
 #endif
@@ -18953,12 +18997,7 @@ DYNC__FN void dync__xg_emit(dync__xg *);
  * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
-enum {
-    DYNC__CT_PLACES = 28,
-    DYNC__CT_POST = 20,
-    DYNC__CT_SOURCES = 8,
-    DYNC__CT_FREE = 4 /* registers that accumulators leave */
-};
+enum { DYNC__CT_PLACES = 28, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
 /* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which,
@@ -18979,20 +19018,12 @@ typedef enum {
     DYNC__CT_BIAS = 2,
     DYNC__CT_DIVIDE = 4 /* by the number at BIAS */
 } dync__ct_flags;
-/* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h
- * over f32; value 0 is the accumulator, the last one the result. load: a vector of channels at
- * source. */
-typedef struct dync__cpost {
-    uint8_t prim;
-    int8_t arg[3], source, none[3];
-    float imm;
-} dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte
  * distances. */
 typedef struct dync__ctile {
     /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
-    int8_t isa, vl, op, flags, P, B, n_post, across;
-    dync__cpost post[DYNC__CT_POST];
+    int8_t isa, vl, op, flags, P, B, across;
+    dync__after after; /* its loads: vectors of channels */
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
@@ -19013,7 +19044,7 @@ enum {
     DYNC__CA_T_IN,
     DYNC__CA_T_OUT,
     DYNC__CA_POST,
-    DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES
+    DYNC__CA_WORDS = DYNC__CA_POST + DYNC__AFTER_SOURCES
 };
 typedef struct dync__ctap {
     int64_t in, w;
@@ -20291,6 +20322,33 @@ DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
     return at;
 }
 
+DYNC__FN bool dync__xg_alloc_values(dync__xg *g, dync__arena *arena, int count)
+{
+    size_t n = (size_t)count;
+    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
+    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
+    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
+    g->hoist = dync__arena_alloc(arena, n);
+    g->leads = dync__arena_alloc(arena, n);
+    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
+    g->stream_of = ints;
+    g->keep_stream = ints + n;
+    g->slot = ints + 2 * n;
+    g->in_list = ints + 3 * n;
+    g->n_uses = ints + 4 * n;
+    g->next_use = ints + 5 * n;
+    g->last_use = ints + 6 * n;
+    g->first_use = ints + 7 * n;
+    g->pool_at = ints + 8 * n;
+    g->cone_of = ints + 9 * n;
+    memset(g->cone_of, 0xff, n * sizeof *ints);
+    memset(g->pool_at, 0xff, n * sizeof *ints);
+    memset(g->slot, 0xff, n * sizeof *ints);
+    memset(g->in_list, 0xff, n * sizeof *ints);
+    return true;
+}
+
 /* Operands in this list: a value read back from its row buffer has none. */
 static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
 {
@@ -20687,6 +20745,7 @@ DYNC__FN void dync__xg_end(dync__xg *g)
 
 DYNC__FN int dync__xg_tail_k(dync__xg *g)
 {
+    if (g->tile) return g->tile->mask;
     int k = dync__xg_temp_k(g);
     dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
     return k;
@@ -20694,6 +20753,7 @@ DYNC__FN int dync__xg_tail_k(dync__xg *g)
 
 DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
 {
+    if (g->tile) return g->tile->mask;
     int r = dync__xg_temp(g);
     dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_bytes(g->V * (wide ? 8 : 4)), r, 0,
               dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
@@ -20718,6 +20778,7 @@ static int dync__xg_base(dync__xg *g, int stream)
 
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 {
+    if (g->tile) return g->tile->at(g->tile, stream);
     const dync__xstream *s = &g->stream.at[stream];
     if (g->square && s->turned) return dync__xg_at(s->pointer + 64 * g->row);
     int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
@@ -23761,6 +23822,102 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
 }
 #endif
 
+/* ==== codegen/x86_after.c ========================================================================== */
+/* codegen/x86_after.c: the list of after.h as code inside a tile. x86_gemm.c and x86_conv.c ask for
+ * it, accumulator by accumulator; under it x86_reg.c (registers) and x86_prim.c (primitives), as
+ * for the list of a kernel.
+ *
+ * To those the list is a kernel of one list whose value 0 stands in a register already and whose
+ * loads lie where the tile says. The registers are those that the tile does not hold at that
+ * moment. A list that would need memory of its own is refused: tiles have no frame. */
+#if DYNC__JIT_X86
+
+/* Entries as instructions; constants stand in the pool and are in no list. */
+static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel *k,
+                                  const dync__after *list)
+{
+    bool ok = true;
+    for (int s = 0; ok && s < list->n_sources; s++) {
+        dync__xstream stream = {.access = -1,
+                                .buf = s,
+                                .inst = -1,
+                                .kind = DYNC__XS_MEM,
+                                .lane = DYNC__XL_DENSE,
+                                .gpr = -1,
+                                .pointer = -1};
+        dync__buf buf = {.id = s, .mode = DYNC__BUF_IN, .size = -1};
+        ok = dync__avec_push(arena, &g->stream, stream) && dync__avec_push(arena, &k->buf, buf);
+    }
+    for (int32_t i = 0; ok && i < list->n; i++) {
+        const dync__after_op *op = &list->op[i];
+        dync__inst in = dync__inst_make(op->prim, op->type, op->arg[0], op->arg[1], op->arg[2]);
+        bool load = i > 0 && op->prim == DYNC__P_load;
+        memcpy(&in.imm, &op->imm, sizeof in.imm);
+        in.buf = load ? op->source : -1;
+        g->stream_of[i] = in.buf;
+        if (load) {
+            g->stream.at[op->source].bytes = (uint8_t)dync__type_bytes(op->type);
+            k->buf.at[op->source].dtype = op->type;
+        }
+        ok = dync__avec_push(arena, &k->inst, in);
+        if (ok && op->prim != DYNC__P_const_ && op->prim != DYNC__P_bitcast)
+            ok = dync__avec_push(arena, &g->list[0], i);
+    }
+    return ok;
+}
+
+DYNC__FN dync__xg *dync__xg_after_new(dync__arena *arena, const dync__xtile *tile, int isa,
+                                      int lanes, const dync__after *list)
+{
+    size_t n = (size_t)list->n + 1;
+    dync__xg *g = dync__arena_alloc(arena, sizeof *g);
+    dync__loop_plan *b = dync__arena_alloc(arena, sizeof *b);
+    dync__kernel *k = dync__arena_alloc(arena, sizeof *k);
+    uint8_t *none = dync__arena_alloc(arena, n); /* what a kernel may have and a list has not */
+    if (!g || !b || !k || !none) return NULL;
+    *b = (dync__loop_plan){.k = k, .arena = arena, .keep = none, .level = none, .clamp = none};
+    g->b = b;
+    g->n_lists = 1;
+    if (!dync__xg_alloc_values(g, arena, (int)n)) return NULL;
+    g->isa = isa;
+    g->V = lanes;
+    g->U = 1;
+    g->n_regs = isa == 2 ? 32 : 16;
+    g->cone_input = -1;
+    g->in_phase = true;
+    g->tile = tile;
+    g->a.arena = arena;
+    g->a.evex = isa == 2;
+    memset(g->hoist, 0xff, n);
+    memset(g->keep_stream, 0xff, n * sizeof *g->keep_stream);
+    if (!dync__xg_after_kernel(g, arena, k, list)) return NULL;
+    dync__xg_begin_list(g, 0);
+    return g;
+}
+
+DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
+{
+    const dync__xlist *list = &g->list[0];
+    if (list->n < 2 || g->a.failed) return reg;
+    g->pinned = taken | 1u << reg;
+    dync__xg_reset(g);
+    dync__xg_set(g, 0, reg);
+    for (g->pos = 0;; g->pos++) {
+        int i = list->at[g->pos];
+        if (g->pos > 0 && dync__xg_refuses(g, i))
+            g->a.failed = true;
+        else if (g->pos > 0 && dync__xg_inst(g, i)->prim == DYNC__P_load)
+            dync__xg_load(g, i);
+        else if (g->pos > 0)
+            dync__xg_prim(g, i);
+        if (g->a.failed || g->pos + 1 == list->n) break;
+        dync__xg_end(g);
+    }
+    if (g->frame > 0) g->a.failed = true;
+    return g->a.failed ? reg : dync__xg_src(g, g->b->k->inst.n - 1);
+}
+#endif
+
 /* ==== codegen/x86_conv.c =========================================================================== */
 /* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after:
  * kernel/conv_jit.c calls them.
@@ -23789,24 +23946,26 @@ DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 /* ---- a tile ---------------------------------------------------------------------------------- */
 
 typedef struct dync__ct {
-    dync__xasm a;
+    dync__xtile tile; /* first */
+    dync__xasm *a;
+    dync__xg *g;
     const dync__ctile *t;
-    int wreg, breg;
+    int wreg, breg, block; /* block: of the accumulator at hand */
 } dync__ct;
 
 static dync__xrm dync__ct_arg(int word) { return dync__x_mem(DYNC__RDI, 8 * word); }
 static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right)
 {
-    dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0);
+    dync__x_v(c->a, insn, c->t->vl, to, left, right, 0, 0);
 }
 
 static void dync__ct_start(dync__ct *c)
 {
     const dync__ctile *t = c->t;
     if (t->flags & DYNC__CT_BIAS)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
     if (t->flags & DYNC__CT_ADD)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
     for (int p = 0; p < t->P; p++)
         for (int b = 0; b < t->B; b++) {
             int r = p * t->B + b;
@@ -23817,46 +23976,46 @@ static void dync__ct_start(dync__ct *c)
                 dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0,
                              p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
             else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE)
-                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(c->a, 0xff800000u, 4));
             else
                 dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
         }
     for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++)
-        dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
+        dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(c->a, 0xc0000000u, 4));
 }
 
 /* The greater; a NaN stays. */
 static void dync__ct_max(dync__ct *c, int acc, dync__xrm x)
 {
-    if (c->a.evex) {
+    if (c->a->evex) {
         /* ordered: no NaN so far */
-        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);
+        dync__x_v(c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);
         /* takes x where x is NaN */
-        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);
+        dync__x_v(c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);
         return;
     }
     dync__ct_rvm(c, DYNC__X_MAXPS, c->breg, acc, x);
-    dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
+    dync__x_v(c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
 }
 
 /* The same, and the tap's number (in wreg) where it was taken: where x is greater, or NaN. */
 static void dync__ct_where(dync__ct *c, int p, dync__xrm in)
 {
     enum { LESS = 17, UNORDERED = 3 };
-    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a.evex ? 1 : c->breg + 1;
+    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a->evex ? 1 : c->breg + 1;
     dync__ct_rvm(c, DYNC__X_MOVUPS, x, 0, in);
-    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
-    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
-    if (c->a.evex) {
-        dync__x_k(&c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
-        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
-        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
+    dync__x_v(c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
+    dync__x_v(c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
+    if (c->a->evex) {
+        dync__x_k(c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
+        dync__x_v(c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
+        dync__x_v(c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
         return;
     }
     dync__ct_rvm(c, DYNC__X_ORPS, mask, mask, dync__x_reg(mask + 1));
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
 }
 
 /* Products k of a tap: in at r10, weights at r11. */
@@ -23864,7 +24023,7 @@ static void dync__ct_products(dync__ct *c, int k)
 {
     const dync__ctile *t = c->t;
     if (t->op == DYNC__CT_WHERE) {
-        dync__x_v(&c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
+        dync__x_v(c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
     }
     if (t->op <= DYNC__CT_VECTOR)
@@ -23894,21 +24053,21 @@ static void dync__ct_tap(dync__ct *c)
     const dync__ctile *t = c->t;
     int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_UNROLL / 2 : t->K, rounds = t->K / whole;
     if (rounds > 1) {
-        int again = dync__x_label(&c->a);
-        dync__x_i(&c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
-        dync__x_bind(&c->a, again);
+        int again = dync__x_label(c->a);
+        dync__x_i(c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
+        dync__x_bind(c->a, again);
         for (int k = 0; k < whole; k++) dync__ct_products(c, k);
-        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
-        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
-        dync__x_i(&c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
-        dync__x_jump(&c->a, DYNC__CC_NE, again);
+        dync__x_i(c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
+        dync__x_i(c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
+        dync__x_i(c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
+        dync__x_jump(c->a, DYNC__CC_NE, again);
     }
     for (int k = 0; k < (rounds > 1 ? t->K % whole : t->K); k++) dync__ct_products(c, k);
 }
 
 static void dync__ct_sum(dync__ct *c)
 {
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a),
         done = dync__x_label(a);
     dync__x_i(a, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RSI), 0);
@@ -23936,157 +24095,58 @@ static void dync__ct_sum(dync__ct *c)
     dync__x_bind(a, done);
 }
 
-/* ---- what is done to an accumulator ---------------------------------------------------------- */
+/* ---- the end of a tile
+ * --------------------------------------------------------------------------- */
 
-typedef struct dync__ct_values {
-    int8_t reg[DYNC__CT_POST];
-    bool taken[DYNC__CT_FREE];
-} dync__ct_values;
-
-static int dync__ct_take(dync__ct *c, dync__ct_values *v)
+/* Operands are vectors of channels. */
+static dync__xrm dync__ct_source(const dync__xtile *tile, int source)
 {
-    for (int i = 0; i < DYNC__CT_FREE; i++)
-        if (!v->taken[i]) {
-            v->taken[i] = true;
-            return c->wreg + i;
-        }
-    c->a.failed = true;
-    return c->wreg;
-}
-
-static bool dync__ct_is_source(const dync__ctile *t, int i)
-{
-    return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_);
-}
-
-/* Value i as the last operand of an instruction. */
-static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int b)
-{
-    const dync__ctile *t = c->t;
-    const dync__cpost *in = &t->post[i];
-    uint32_t bits;
-    if (!dync__ct_is_source(t, i)) return dync__x_reg(v->reg[i]);
-    memcpy(&bits, &in->imm, sizeof bits);
-    if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
-    return dync__x_mem(DYNC__RCX, b * (16 << t->vl));
-}
-
-static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
-{
-    for (int j = after + 1; j < c->t->n_post; j++)
-        for (int k = 0; k < 3; k++)
-            if (c->t->post[j].arg[k] == i) return;
-    if (v->reg[i] >= c->wreg) v->taken[v->reg[i] - c->wreg] = false;
-}
-
-/* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
-static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
-{
-    static const struct {
-        int prim, insn;
-    } insns[] = {{DYNC__P_add, DYNC__X_ADDPS},   {DYNC__P_sub, DYNC__X_SUBPS},
-                 {DYNC__P_mul, DYNC__X_MULPS},   {DYNC__P_div, DYNC__X_DIVPS},
-                 {DYNC__P_min, DYNC__X_MINPS},   {DYNC__P_max, DYNC__X_MAXPS},
-                 {DYNC__P_fma, DYNC__X_FMA213PS}};
-    const dync__cpost *in = &c->t->post[i];
-    int insn = -1, x = in->arg[0], y = in->arg[1], held = -1;
-    for (int k = 0; k < DYNC__COUNT_OF(insns); k++)
-        if (insns[k].prim == in->prim) insn = insns[k].insn;
-    bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
-    bool swap = picks ? !dync__ct_is_source(c->t, x)
-                      : in->prim != DYNC__P_sub && in->prim != DYNC__P_div &&
-                            dync__ct_is_source(c->t, x);
-    /* the instruction gives its last operand where one is NaN */
-    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {
-        c->a.failed = true;
-        return;
-    }
-    if (swap) {
-        x = in->arg[1];
-        y = in->arg[0];
-    }
-    int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
-    if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
-        dync__xrm from = dync__ct_value(c, v, x, b);
-        left = held = dync__ct_take(c, v);
-        dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
-    }
-    int middle = left;
-    if (in->prim == DYNC__P_fma) {
-        middle = v->reg[y];
-        if (dync__ct_is_source(c->t, y)) {
-            dync__xrm from = dync__ct_value(c, v, y, b);
-            middle = dync__ct_take(c, v);
-            dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
-        }
-    }
-    dync__xrm last = dync__ct_value(c, v, z, b);
-    if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
-    if (held >= 0) v->taken[held - c->wreg] = false;
-    for (int k = 0; k < 3; k++)
-        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k]))
-            dync__ct_release(c, v, in->arg[k], i);
-    if (in->prim == DYNC__P_fma) {
-        v->reg[i] = (int8_t)left;
-        v->taken[left - c->wreg] = true;
-        dync__ct_rvm(c, insn, left, middle, last);
-        return;
-    }
-    v->reg[i] = (int8_t)dync__ct_take(c, v);
-    dync__ct_rvm(c, insn, v->reg[i], left, last);
-}
-
-/* The register of the result of what is in `reg`. */
-static int dync__ct_post(dync__ct *c, int reg, int b)
-{
-    dync__ct_values v;
-    memset(&v, 0, sizeof v);
-    v.reg[0] = (int8_t)reg;
-    for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
-        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, b);
-    return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
+    const dync__ct *c = (const dync__ct *)(const void *)tile;
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + source), 0);
+    return dync__x_mem(DYNC__RCX, c->block * (16 << c->t->vl));
 }
 
 static void dync__ct_store(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     if (t->flags & DYNC__CT_DIVIDE) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
     }
     dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
-    for (int b = 0; b < t->B; b++)
+    uint32_t taken = (uint32_t)((UINT64_C(1) << c->wreg) - 1) | 1u << c->breg;
+    for (c->block = 0; c->block < t->B; c->block++)
         for (int p = 0; p < t->P; p++) {
-            int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
+            int r = p * t->B + c->block, at = t->out_at[p] + c->block * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE)
                 dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0,
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__xg_after(c->g, r, taken), 0,
                          dync__x_mem(DYNC__RAX, at));
+            taken &= ~(1u << r);
         }
 }
 
 static void dync__ct_store_where(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__x_i(&c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    dync__x_i(c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
     dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__ct_arg(DYNC__CA_POST));
     for (int p = 0; p < t->P; p++) {
         int own = p / t->across * t->w_k + p % t->across * t->w_b;
         dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_reg(c->breg));
         if (own)
             dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p,
-                         dync__x_constant(&c->a, (uint64_t)own, 4));
+                         dync__x_constant(c->a, (uint64_t)own, 4));
         dync__ct_rvm(c, DYNC__X_MOVUPS_M, t->P + p, 0, dync__x_mem(DYNC__RAX, t->out_at[p]));
     }
 }
 
 static void dync__ct_advance(dync__ct *c, int word, int step, int through)
 {
-    dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
-    dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
-    dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
+    dync__x_i(c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
+    dync__x_i(c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
+    dync__x_i(c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
 
 /* ---- Winograd -------------------------------------------------------------------------------- */
@@ -24135,7 +24195,7 @@ static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int
         uint32_t bits;
         if (f[j] == 0 || i == first || (parity >= 0 && j % 2 != parity)) continue;
         memcpy(&bits, &f[j], sizeof bits);
-        dync__xrm times = dync__x_constant(&c->a, bits, 4);
+        dync__xrm times = dync__x_constant(c->a, bits, 4);
         if (i < 0 && f[j] == 1)
             dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
         else if (i < 0)
@@ -24190,7 +24250,7 @@ static void dync__cw_emit(dync__ct *c)
     bool out = t->w_b % 4 == DYNC__CW_OUT;
     int line = m->columns, bytes = 16 << t->vl;
     c->wreg = DYNC__CW_SPARE;
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
     for (int j = 0; j < line; j++) {
         for (int i = 0; i < line; i++)
             dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0,
@@ -24200,20 +24260,23 @@ static void dync__cw_emit(dync__ct *c)
             dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0,
                          dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
     }
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
     if (out && t->flags & DYNC__CT_BIAS)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
     for (int i = 0; i < (out ? t->K : m->rows); i++) {
         for (int j = 0; j < line; j++)
             dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
         dync__cw_line(c, m, out);
+        uint32_t taken = ((1u << m->rows) - 1) << DYNC__CW_RESULT;
         for (int r = 0; r < (out ? t->across : m->rows); r++) {
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS)
                 dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
+            int from = out ? dync__xg_after(c->g, reg, taken) : reg;
             dync__ct_rvm(
-                c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0,
+                c, DYNC__X_MOVUPS_M, from, 0,
                 dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+            taken &= ~(1u << reg);
         }
     }
 }
@@ -24221,7 +24284,7 @@ static void dync__cw_emit(dync__ct *c)
 static void dync__ct_emit(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     int again = dync__x_label(a);
     c->wreg = t->op == DYNC__CT_WHERE ? 2 * t->P : t->P * t->B;
     c->breg = c->wreg + t->B;
@@ -24353,30 +24416,33 @@ static void dync__cts_shutdown(void)
 static dync__ct_entry *dync__ct_make(const dync__ctile *t)
 {
     dync__arena arena = {0};
-    dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
+    dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
     uint8_t *write;
-    if (dync__x_listed()) c.a.listing = &listing;
+    if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
+        return dync__arena_free(&arena), NULL;
+    c.a = &c.g->a;
+    if (dync__x_listed()) c.a->listing = &listing;
     if (t->P)
         dync__ct_emit(&c);
     else
-        dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
-    size_t bytes = dync__x_finish(&c.a);
+        dync__cb_emit(c.a, t->vl, 1 << t->B, t->op != 0);
+    size_t bytes = dync__x_finish(c.a);
     if (bytes && (e = dync__calloc(sizeof *e))) {
-        e->key = *t;
+        memcpy(&e->key, t, sizeof *t);
         if (!dync__codemem_begin(bytes, &write, &e->block)) {
             dync__free(e, sizeof *e);
             e = NULL;
         } else {
-            dync__x_write(&c.a, write);
+            dync__x_write(c.a, write);
             if (!dync__codemem_end(&e->block, bytes)) {
                 dync__free(e, sizeof *e);
                 e = NULL;
             }
         }
     }
-    if (e && c.a.listing)
+    if (e && c.a->listing)
         dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels",
                        dync__str_get(&listing));
     dync__str_free(&listing);
@@ -25227,36 +25293,6 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static bool dync__jb_alloc(dync__jb *j)
-{
-    dync__xg *g = j->g;
-    dync__arena *arena = j->b->arena;
-    size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
-    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
-    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
-    g->hoist = dync__arena_alloc(arena, n);
-    g->leads = dync__arena_alloc(arena, n);
-    g->n_lists = 2 * j->b->n_phases + 2;
-    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
-    g->stream_of = ints;
-    g->keep_stream = ints + n;
-    g->slot = ints + 2 * n;
-    g->in_list = ints + 3 * n;
-    g->n_uses = ints + 4 * n;
-    g->next_use = ints + 5 * n;
-    g->last_use = ints + 6 * n;
-    g->first_use = ints + 7 * n;
-    g->pool_at = ints + 8 * n;
-    g->cone_of = ints + 9 * n;
-    memset(g->cone_of, 0xff, n * sizeof *ints);
-    memset(g->pool_at, 0xff, n * sizeof *ints);
-    memset(g->slot, 0xff, n * sizeof *ints);
-    memset(g->in_list, 0xff, n * sizeof *ints);
-    return true;
-}
-
 /* What g->leads says. */
 static void dync__jb_find_leads(const dync__jb *j)
 {
@@ -25297,7 +25333,8 @@ static void dync__jb_width(dync__jb *j)
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
     dync__xg *g = j->g;
-    if (!dync__jb_alloc(j)) return NULL;
+    g->n_lists = 2 * j->b->n_phases + 2;
+    if (!dync__xg_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
     dync__jb_streams(j);
@@ -32363,9 +32400,8 @@ typedef struct dync__cj dync__cj;
  * of it. after: on accumulators; its loads are `step` apart from channel to channel of after's own
  * operands. */
 typedef struct dync__cj_after {
-    int n, n_operands;
-    dync__cpost post[DYNC__CT_POST]; /* source: number among after's operands */
-    int64_t step[DYNC__CT_SOURCES];
+    dync__after list;
+    int64_t step[DYNC__AFTER_SOURCES];
 } dync__cj_after;
 typedef struct dync__cj_form {
     bool in_blocks, out_blocks;
@@ -32376,7 +32412,7 @@ typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same
  * and unwritten. */
 typedef struct dync__cj_data {
-    const float *in, *weight, *bias, *after[DYNC__CT_SOURCES];
+    const float *in, *weight, *bias, *after[DYNC__AFTER_SOURCES];
     float *out;
     const dync__tensor *owner;
     int64_t *index;
@@ -32616,13 +32652,12 @@ DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, 
         t.w_b = 4 * v->V;
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
-        t.n_post = (int8_t)v->after.n;
         if (v->what == DYNC__CJ_WHERE) {
             t.across = (int8_t)across;
             t.w_k = (int32_t)(v->isy * v->w);
             t.w_b = (int32_t)v->isx;
         }
-        memcpy(t.post, v->after.post, sizeof t.post);
+        t.after = v->after.list;
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] =
                 (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
@@ -32639,7 +32674,7 @@ DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD   ? DYNC__CT_BIAS
                                               : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE
                                                                             : 0;
-    int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0],
+    int64_t most = DYNC__MIN((regs - (v->after.list.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0],
                              DYNC__CT_PLACES),
             n = f->jw;
     if (v->what == DYNC__CJ_WHERE) most = (regs - 4) / 2;
@@ -32753,8 +32788,7 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t
         t.K = (int32_t)high;
         t.across = (int8_t)wide;
         t.flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : 0;
-        t.n_post = (int8_t)v->after.n;
-        memcpy(t.post, v->after.post, sizeof t.post);
+        t.after = v->after.list;
         for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
     }
     return dync__ctile_code(&v->held, &t);
@@ -33114,7 +33148,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
-            for (int p = 0; p < v->after.n_operands; p++)
+            for (int p = 0; p < v->after.list.n_sources; p++)
                 args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
             if (v->what == DYNC__CJ_WHERE) {
                 args[DYNC__CA_W] = 0;
@@ -33186,7 +33220,7 @@ DYNC__RARE static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t 
         args[DYNC__CA_BIAS] =
             v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
         args[DYNC__CA_TILES] = cut ? 1 : whole;
-        for (int p = 0; p < v->after.n_operands; p++)
+        for (int p = 0; p < v->after.list.n_sources; p++)
             args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
         if (cut ? v->ow % m != 0 : whole != 0)
             v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
@@ -33375,8 +33409,8 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 {
     bool forward = v->what == DYNC__CJ_FORWARD;
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
-    const float *after[DYNC__CT_SOURCES];
+    size_t bytes = (size_t)(line * (1 + v->after.list.n_sources)) * sizeof(float);
+    const float *after[DYNC__AFTER_SOURCES];
     dync__cj_work w = {.v = v,
                        .in = d->in,
                        .bias = d->bias,
@@ -33394,7 +33428,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         return DYNC_ERR_MEMORY;
     }
     /* vectors of channels, in whole blocks */
-    for (int k = 0; forward && k <= v->after.n_operands; k++) {
+    for (int k = 0; forward && k <= v->after.list.n_sources; k++) {
         const float *from = k ? d->after[k - 1] : d->bias;
         int64_t step = k ? v->after.step[k - 1] : 1;
         float *to = padded + k * line;
@@ -33563,7 +33597,7 @@ DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
                table + (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all) * line;
     dync__cj_room(v, &in, &out);
     return (in + out) * (size_t)dync__pool_threads() + (size_t)v->pack * sizeof(float) + table +
-           (size_t)(v->groups * v->ocb * (1 + v->after.n_operands)) * line;
+           (size_t)(v->groups * v->ocb * (1 + v->after.list.n_sources)) * line;
 }
 
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
@@ -34183,7 +34217,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
 
 DYNC__RARE DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
-    int n = c->n - (c->after ? c->after->n_operands : 0);
+    int n = c->n - (c->after ? c->after->list.n_sources : 0);
     DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
     DYNC__TRY(
@@ -34229,7 +34263,7 @@ static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *d
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
-    int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0),
+    int last = c->n - 1, first = last - (c->after ? c->after->list.n_sources : 0),
         dtype = dync__operand_working(op[last].dtype);
     dync__dense in[3] = {{0}}, y = {0};
     dync__conv v;
@@ -37203,7 +37237,8 @@ static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t 
 static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c,
                            dync__cj_after *after, int *head)
 {
-    int8_t number[DYNC__CT_POST * 2];
+    dync__after *list = &after->list;
+    int8_t number[DYNC__AFTER_OPS * 2];
     int64_t cut[3];
     int from = -1, whole = -1, stored = -1, n = k->inst.n;
     dync__operand out = c->operand[c->n - 1];
@@ -37217,17 +37252,18 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     dync__cv_cut(k, whole, cut);
     if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
     if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
-    after->post[after->n++].prim = DYNC__P_load;
+    list->op[list->n++] =
+        (dync__after_op){.prim = DYNC__P_load, .type = DYNC_F32, .arg = {-1, -1, -1}};
     c->n--;
     for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         const dync__buf *buf = dync__cv_buf(k, in);
-        dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
+        dync__after_op *p = &list->op[DYNC__MIN(list->n, DYNC__AFTER_OPS - 1)];
         if (stored >= 0 || in->type != DYNC_F32) return false;
-        number[i] = (int8_t)after->n;
+        number[i] = (int8_t)list->n;
         if (in->prim == DYNC__P_store) {
             int64_t step;
-            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 ||
+            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != list->n - 1 ||
                 !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
                 step >= 0 || buf->mode != DYNC__BUF_OUT)
                 return false;
@@ -37239,34 +37275,35 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
             if (in->access != whole) return false;
             continue;
         }
-        if (after->n == DYNC__CT_POST) return false;
+        if (list->n == DYNC__AFTER_OPS) return false;
         p->prim = in->prim;
-        p->imm = in->prim == DYNC__P_const_ ? (float)in->imm.f : 0;
+        p->type = in->type;
+        if (in->prim == DYNC__P_const_) p->imm.f = in->imm.f;
         for (int e = 0; e < 3; e++)
             p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
         if (in->prim == DYNC__P_load) {
             int64_t step, offset = k->access.at[in->access].offset;
-            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES ||
+            if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
                 c->n + 1 >= DYNC__KCALL_OPERANDS ||
                 !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
                 step < 0)
                 return false;
-            p->source = (int8_t)after->n_operands;
-            after->step[after->n_operands++] = step;
+            p->source = (int8_t)list->n_sources;
+            after->step[list->n_sources++] = step;
             dync__operand *o = &c->operand[c->n++];
             memset(o, 0, sizeof *o);
             o->lay.offset = offset;
             o->slot = buf->id;
             o->dtype = DYNC_F32;
         }
-        after->n++;
+        list->n++;
     }
-    if (head) stored = stored < 0 && number[n - 1] == after->n - 1 ? y : -1;
+    if (head) stored = stored < 0 && number[n - 1] == list->n - 1 ? y : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
         if (c->operand[i].slot == stored) return false; /* in place */
-    return stored >= 0 && after->n > 1;
+    return stored >= 0 && list->n > 1;
 }
 
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where

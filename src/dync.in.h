@@ -86,6 +86,7 @@ DYNC__COLD
 #include "loop/expand.c"
 DYNC__PLAIN
 #include "codegen/codegen.h"
+#include "codegen/after.h"
 #include "codegen/plan_loops.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
@@ -105,6 +106,7 @@ DYNC__COLD
 #include "codegen/x86_reduce.c"
 #include "codegen/x86_seldom.c"
 #include "codegen/x86_gen.c"
+#include "codegen/x86_after.c"
 #include "codegen/x86_conv.c"
 #include "codegen/jit.c"
 #include "codegen/x86_turn.c"

@@ -782,36 +782,6 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static bool dync__jb_alloc(dync__jb *j)
-{
-    dync__xg *g = j->g;
-    dync__arena *arena = j->b->arena;
-    size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
-    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
-    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
-    g->hoist = dync__arena_alloc(arena, n);
-    g->leads = dync__arena_alloc(arena, n);
-    g->n_lists = 2 * j->b->n_phases + 2;
-    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
-    g->stream_of = ints;
-    g->keep_stream = ints + n;
-    g->slot = ints + 2 * n;
-    g->in_list = ints + 3 * n;
-    g->n_uses = ints + 4 * n;
-    g->next_use = ints + 5 * n;
-    g->last_use = ints + 6 * n;
-    g->first_use = ints + 7 * n;
-    g->pool_at = ints + 8 * n;
-    g->cone_of = ints + 9 * n;
-    memset(g->cone_of, 0xff, n * sizeof *ints);
-    memset(g->pool_at, 0xff, n * sizeof *ints);
-    memset(g->slot, 0xff, n * sizeof *ints);
-    memset(g->in_list, 0xff, n * sizeof *ints);
-    return true;
-}
-
 /* What g->leads says. */
 static void dync__jb_find_leads(const dync__jb *j)
 {
@@ -852,7 +822,8 @@ static void dync__jb_width(dync__jb *j)
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
     dync__xg *g = j->g;
-    if (!dync__jb_alloc(j)) return NULL;
+    g->n_lists = 2 * j->b->n_phases + 2;
+    if (!dync__xg_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
     dync__jb_streams(j);

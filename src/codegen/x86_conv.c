@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "x86_conv.h"
 #include "interp.h"
+#include "x86_gen.h"
 #if DYNC__JIT_X86
 
 enum { DYNC__CT_UNROLL = 16, DYNC__CT_IDLE = 128 /* forms */ };
@@ -28,24 +29,26 @@ DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 /* ---- a tile ---------------------------------------------------------------------------------- */
 
 typedef struct dync__ct {
-    dync__xasm a;
+    dync__xtile tile; /* first */
+    dync__xasm *a;
+    dync__xg *g;
     const dync__ctile *t;
-    int wreg, breg;
+    int wreg, breg, block; /* block: of the accumulator at hand */
 } dync__ct;
 
 static dync__xrm dync__ct_arg(int word) { return dync__x_mem(DYNC__RDI, 8 * word); }
 static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right)
 {
-    dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0);
+    dync__x_v(c->a, insn, c->t->vl, to, left, right, 0, 0);
 }
 
 static void dync__ct_start(dync__ct *c)
 {
     const dync__ctile *t = c->t;
     if (t->flags & DYNC__CT_BIAS)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
     if (t->flags & DYNC__CT_ADD)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
     for (int p = 0; p < t->P; p++)
         for (int b = 0; b < t->B; b++) {
             int r = p * t->B + b;
@@ -56,46 +59,46 @@ static void dync__ct_start(dync__ct *c)
                 dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0,
                              p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
             else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE)
-                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+                dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(c->a, 0xff800000u, 4));
             else
                 dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
         }
     for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++)
-        dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
+        dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(c->a, 0xc0000000u, 4));
 }
 
 /* The greater; a NaN stays. */
 static void dync__ct_max(dync__ct *c, int acc, dync__xrm x)
 {
-    if (c->a.evex) {
+    if (c->a->evex) {
         /* ordered: no NaN so far */
-        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);
+        dync__x_v(c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);
         /* takes x where x is NaN */
-        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);
+        dync__x_v(c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);
         return;
     }
     dync__ct_rvm(c, DYNC__X_MAXPS, c->breg, acc, x);
-    dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
+    dync__x_v(c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
 }
 
 /* The same, and the tap's number (in wreg) where it was taken: where x is greater, or NaN. */
 static void dync__ct_where(dync__ct *c, int p, dync__xrm in)
 {
     enum { LESS = 17, UNORDERED = 3 };
-    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a.evex ? 1 : c->breg + 1;
+    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a->evex ? 1 : c->breg + 1;
     dync__ct_rvm(c, DYNC__X_MOVUPS, x, 0, in);
-    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
-    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
-    if (c->a.evex) {
-        dync__x_k(&c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
-        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
-        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
+    dync__x_v(c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
+    dync__x_v(c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
+    if (c->a->evex) {
+        dync__x_k(c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
+        dync__x_v(c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
+        dync__x_v(c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
         return;
     }
     dync__ct_rvm(c, DYNC__X_ORPS, mask, mask, dync__x_reg(mask + 1));
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
-    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
+    dync__x_v(c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
 }
 
 /* Products k of a tap: in at r10, weights at r11. */
@@ -103,7 +106,7 @@ static void dync__ct_products(dync__ct *c, int k)
 {
     const dync__ctile *t = c->t;
     if (t->op == DYNC__CT_WHERE) {
-        dync__x_v(&c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
+        dync__x_v(c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
     }
     if (t->op <= DYNC__CT_VECTOR)
@@ -133,21 +136,21 @@ static void dync__ct_tap(dync__ct *c)
     const dync__ctile *t = c->t;
     int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_UNROLL / 2 : t->K, rounds = t->K / whole;
     if (rounds > 1) {
-        int again = dync__x_label(&c->a);
-        dync__x_i(&c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
-        dync__x_bind(&c->a, again);
+        int again = dync__x_label(c->a);
+        dync__x_i(c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
+        dync__x_bind(c->a, again);
         for (int k = 0; k < whole; k++) dync__ct_products(c, k);
-        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
-        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
-        dync__x_i(&c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
-        dync__x_jump(&c->a, DYNC__CC_NE, again);
+        dync__x_i(c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
+        dync__x_i(c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
+        dync__x_i(c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
+        dync__x_jump(c->a, DYNC__CC_NE, again);
     }
     for (int k = 0; k < (rounds > 1 ? t->K % whole : t->K); k++) dync__ct_products(c, k);
 }
 
 static void dync__ct_sum(dync__ct *c)
 {
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a),
         done = dync__x_label(a);
     dync__x_i(a, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RSI), 0);
@@ -175,157 +178,58 @@ static void dync__ct_sum(dync__ct *c)
     dync__x_bind(a, done);
 }
 
-/* ---- what is done to an accumulator ---------------------------------------------------------- */
+/* ---- the end of a tile
+ * --------------------------------------------------------------------------- */
 
-typedef struct dync__ct_values {
-    int8_t reg[DYNC__CT_POST];
-    bool taken[DYNC__CT_FREE];
-} dync__ct_values;
-
-static int dync__ct_take(dync__ct *c, dync__ct_values *v)
+/* Operands are vectors of channels. */
+static dync__xrm dync__ct_source(const dync__xtile *tile, int source)
 {
-    for (int i = 0; i < DYNC__CT_FREE; i++)
-        if (!v->taken[i]) {
-            v->taken[i] = true;
-            return c->wreg + i;
-        }
-    c->a.failed = true;
-    return c->wreg;
-}
-
-static bool dync__ct_is_source(const dync__ctile *t, int i)
-{
-    return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_);
-}
-
-/* Value i as the last operand of an instruction. */
-static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int b)
-{
-    const dync__ctile *t = c->t;
-    const dync__cpost *in = &t->post[i];
-    uint32_t bits;
-    if (!dync__ct_is_source(t, i)) return dync__x_reg(v->reg[i]);
-    memcpy(&bits, &in->imm, sizeof bits);
-    if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
-    return dync__x_mem(DYNC__RCX, b * (16 << t->vl));
-}
-
-static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
-{
-    for (int j = after + 1; j < c->t->n_post; j++)
-        for (int k = 0; k < 3; k++)
-            if (c->t->post[j].arg[k] == i) return;
-    if (v->reg[i] >= c->wreg) v->taken[v->reg[i] - c->wreg] = false;
-}
-
-/* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
-static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
-{
-    static const struct {
-        int prim, insn;
-    } insns[] = {{DYNC__P_add, DYNC__X_ADDPS},   {DYNC__P_sub, DYNC__X_SUBPS},
-                 {DYNC__P_mul, DYNC__X_MULPS},   {DYNC__P_div, DYNC__X_DIVPS},
-                 {DYNC__P_min, DYNC__X_MINPS},   {DYNC__P_max, DYNC__X_MAXPS},
-                 {DYNC__P_fma, DYNC__X_FMA213PS}};
-    const dync__cpost *in = &c->t->post[i];
-    int insn = -1, x = in->arg[0], y = in->arg[1], held = -1;
-    for (int k = 0; k < DYNC__COUNT_OF(insns); k++)
-        if (insns[k].prim == in->prim) insn = insns[k].insn;
-    bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
-    bool swap = picks ? !dync__ct_is_source(c->t, x)
-                      : in->prim != DYNC__P_sub && in->prim != DYNC__P_div &&
-                            dync__ct_is_source(c->t, x);
-    /* the instruction gives its last operand where one is NaN */
-    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {
-        c->a.failed = true;
-        return;
-    }
-    if (swap) {
-        x = in->arg[1];
-        y = in->arg[0];
-    }
-    int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
-    if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
-        dync__xrm from = dync__ct_value(c, v, x, b);
-        left = held = dync__ct_take(c, v);
-        dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
-    }
-    int middle = left;
-    if (in->prim == DYNC__P_fma) {
-        middle = v->reg[y];
-        if (dync__ct_is_source(c->t, y)) {
-            dync__xrm from = dync__ct_value(c, v, y, b);
-            middle = dync__ct_take(c, v);
-            dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
-        }
-    }
-    dync__xrm last = dync__ct_value(c, v, z, b);
-    if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
-    if (held >= 0) v->taken[held - c->wreg] = false;
-    for (int k = 0; k < 3; k++)
-        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k]))
-            dync__ct_release(c, v, in->arg[k], i);
-    if (in->prim == DYNC__P_fma) {
-        v->reg[i] = (int8_t)left;
-        v->taken[left - c->wreg] = true;
-        dync__ct_rvm(c, insn, left, middle, last);
-        return;
-    }
-    v->reg[i] = (int8_t)dync__ct_take(c, v);
-    dync__ct_rvm(c, insn, v->reg[i], left, last);
-}
-
-/* The register of the result of what is in `reg`. */
-static int dync__ct_post(dync__ct *c, int reg, int b)
-{
-    dync__ct_values v;
-    memset(&v, 0, sizeof v);
-    v.reg[0] = (int8_t)reg;
-    for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
-        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, b);
-    return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
+    const dync__ct *c = (const dync__ct *)(const void *)tile;
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + source), 0);
+    return dync__x_mem(DYNC__RCX, c->block * (16 << c->t->vl));
 }
 
 static void dync__ct_store(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     if (t->flags & DYNC__CT_DIVIDE) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
     }
     dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
-    for (int b = 0; b < t->B; b++)
+    uint32_t taken = (uint32_t)((UINT64_C(1) << c->wreg) - 1) | 1u << c->breg;
+    for (c->block = 0; c->block < t->B; c->block++)
         for (int p = 0; p < t->P; p++) {
-            int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
+            int r = p * t->B + c->block, at = t->out_at[p] + c->block * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE)
                 dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0,
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__xg_after(c->g, r, taken), 0,
                          dync__x_mem(DYNC__RAX, at));
+            taken &= ~(1u << r);
         }
 }
 
 static void dync__ct_store_where(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__x_i(&c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    dync__x_i(c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
     dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__ct_arg(DYNC__CA_POST));
     for (int p = 0; p < t->P; p++) {
         int own = p / t->across * t->w_k + p % t->across * t->w_b;
         dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_reg(c->breg));
         if (own)
             dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p,
-                         dync__x_constant(&c->a, (uint64_t)own, 4));
+                         dync__x_constant(c->a, (uint64_t)own, 4));
         dync__ct_rvm(c, DYNC__X_MOVUPS_M, t->P + p, 0, dync__x_mem(DYNC__RAX, t->out_at[p]));
     }
 }
 
 static void dync__ct_advance(dync__ct *c, int word, int step, int through)
 {
-    dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
-    dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
-    dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
+    dync__x_i(c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
+    dync__x_i(c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
+    dync__x_i(c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
 
 /* ---- Winograd -------------------------------------------------------------------------------- */
@@ -374,7 +278,7 @@ static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int
         uint32_t bits;
         if (f[j] == 0 || i == first || (parity >= 0 && j % 2 != parity)) continue;
         memcpy(&bits, &f[j], sizeof bits);
-        dync__xrm times = dync__x_constant(&c->a, bits, 4);
+        dync__xrm times = dync__x_constant(c->a, bits, 4);
         if (i < 0 && f[j] == 1)
             dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
         else if (i < 0)
@@ -429,7 +333,7 @@ static void dync__cw_emit(dync__ct *c)
     bool out = t->w_b % 4 == DYNC__CW_OUT;
     int line = m->columns, bytes = 16 << t->vl;
     c->wreg = DYNC__CW_SPARE;
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
     for (int j = 0; j < line; j++) {
         for (int i = 0; i < line; i++)
             dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0,
@@ -439,20 +343,23 @@ static void dync__cw_emit(dync__ct *c)
             dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0,
                          dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
     }
-    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    dync__x_i(c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
     if (out && t->flags & DYNC__CT_BIAS)
-        dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__x_i(c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
     for (int i = 0; i < (out ? t->K : m->rows); i++) {
         for (int j = 0; j < line; j++)
             dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
         dync__cw_line(c, m, out);
+        uint32_t taken = ((1u << m->rows) - 1) << DYNC__CW_RESULT;
         for (int r = 0; r < (out ? t->across : m->rows); r++) {
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS)
                 dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
+            int from = out ? dync__xg_after(c->g, reg, taken) : reg;
             dync__ct_rvm(
-                c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0,
+                c, DYNC__X_MOVUPS_M, from, 0,
                 dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+            taken &= ~(1u << reg);
         }
     }
 }
@@ -460,7 +367,7 @@ static void dync__cw_emit(dync__ct *c)
 static void dync__ct_emit(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    dync__xasm *a = &c->a;
+    dync__xasm *a = c->a;
     int again = dync__x_label(a);
     c->wreg = t->op == DYNC__CT_WHERE ? 2 * t->P : t->P * t->B;
     c->breg = c->wreg + t->B;
@@ -592,30 +499,33 @@ static void dync__cts_shutdown(void)
 static dync__ct_entry *dync__ct_make(const dync__ctile *t)
 {
     dync__arena arena = {0};
-    dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
+    dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
     uint8_t *write;
-    if (dync__x_listed()) c.a.listing = &listing;
+    if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
+        return dync__arena_free(&arena), NULL;
+    c.a = &c.g->a;
+    if (dync__x_listed()) c.a->listing = &listing;
     if (t->P)
         dync__ct_emit(&c);
     else
-        dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
-    size_t bytes = dync__x_finish(&c.a);
+        dync__cb_emit(c.a, t->vl, 1 << t->B, t->op != 0);
+    size_t bytes = dync__x_finish(c.a);
     if (bytes && (e = dync__calloc(sizeof *e))) {
-        e->key = *t;
+        memcpy(&e->key, t, sizeof *t);
         if (!dync__codemem_begin(bytes, &write, &e->block)) {
             dync__free(e, sizeof *e);
             e = NULL;
         } else {
-            dync__x_write(&c.a, write);
+            dync__x_write(c.a, write);
             if (!dync__codemem_end(&e->block, bytes)) {
                 dync__free(e, sizeof *e);
                 e = NULL;
             }
         }
     }
-    if (e && c.a.listing)
+    if (e && c.a->listing)
         dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels",
                        dync__str_get(&listing));
     dync__str_free(&listing);

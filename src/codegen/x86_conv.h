@@ -10,14 +10,10 @@
  * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
+#include "after.h"
 #include "codemem.h"
 #include "x86_enc.h"
-enum {
-    DYNC__CT_PLACES = 28,
-    DYNC__CT_POST = 20,
-    DYNC__CT_SOURCES = 8,
-    DYNC__CT_FREE = 4 /* registers that accumulators leave */
-};
+enum { DYNC__CT_PLACES = 28, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
 /* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which,
@@ -38,20 +34,12 @@ typedef enum {
     DYNC__CT_BIAS = 2,
     DYNC__CT_DIVIDE = 4 /* by the number at BIAS */
 } dync__ct_flags;
-/* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h
- * over f32; value 0 is the accumulator, the last one the result. load: a vector of channels at
- * source. */
-typedef struct dync__cpost {
-    uint8_t prim;
-    int8_t arg[3], source, none[3];
-    float imm;
-} dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte
  * distances. */
 typedef struct dync__ctile {
     /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
-    int8_t isa, vl, op, flags, P, B, n_post, across;
-    dync__cpost post[DYNC__CT_POST];
+    int8_t isa, vl, op, flags, P, B, across;
+    dync__after after; /* its loads: vectors of channels */
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
@@ -72,7 +60,7 @@ enum {
     DYNC__CA_T_IN,
     DYNC__CA_T_OUT,
     DYNC__CA_POST,
-    DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES
+    DYNC__CA_WORDS = DYNC__CA_POST + DYNC__AFTER_SOURCES
 };
 typedef struct dync__ctap {
     int64_t in, w;

@@ -13,6 +13,7 @@
  * (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
 #ifndef DYNC__X86_GEN_H
 #define DYNC__X86_GEN_H
+#include "after.h"
 #include "plan_loops.h"
 #include "x86_enc.h"
 #if DYNC__JIT_X86
@@ -83,8 +84,16 @@ typedef struct dync__xcone {
     bool wide;
 } dync__xcone;
 
+/* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
+ * register of the lanes it has (masked). */
+typedef struct dync__xtile {
+    dync__xrm (*at)(const struct dync__xtile *, int source);
+    int8_t mask;
+} dync__xtile;
+
 typedef struct dync__xg {
     const dync__loop_plan *b;
+    const dync__xtile *tile; /* x86_after.c; else NULL */
     dync__xasm a;
     int isa, V, n_regs;
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
@@ -185,6 +194,8 @@ DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RS
 /* ---- x86_reg.c ------------------------------------------------------------------------------- */
 /* new room in the frame, 64-byte aligned */
 DYNC__FN int dync__xg_frame(dync__xg *, int bytes);
+/* what it knows of n instructions, and its lists (n_lists) */
+DYNC__FN bool dync__xg_alloc_values(dync__xg *, dync__arena *, int n);
 DYNC__FN void dync__xg_begin_list(dync__xg *, int list); /* uses of its values */
 /* registers that one vector of it wants at once */
 DYNC__FN int dync__xg_pressure(dync__xg *, int list);
@@ -268,6 +279,14 @@ DYNC__FN void dync__xg_scan(dync__xg *, int inst);
 DYNC__FN void dync__xg_find_cones(dync__xg *);
 /* all vectors of its cone's selects */
 DYNC__FN void dync__xg_seldom(dync__xg *, int select);
+/* ---- x86_after.c ----------------------------------------------------------------------------- */
+/* The generator of a tile with `lanes` lanes a vector whose accumulators go through the list; its
+ * `a` takes the tile's code too. NULL: no memory. */
+DYNC__FN dync__xg *dync__xg_after_new(dync__arena *, const dync__xtile *, int isa, int lanes,
+                                      const dync__after *);
+/* The list on what stands in register reg: the register of the result. taken: registers that hold
+ * something else. */
+DYNC__FN int dync__xg_after(dync__xg *, int reg, uint32_t taken);
 /* ---- x86_gen.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_emit(dync__xg *);
 #endif

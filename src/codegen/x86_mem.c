@@ -11,6 +11,7 @@
 
 DYNC__FN int dync__xg_tail_k(dync__xg *g)
 {
+    if (g->tile) return g->tile->mask;
     int k = dync__xg_temp_k(g);
     dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
     return k;
@@ -18,6 +19,7 @@ DYNC__FN int dync__xg_tail_k(dync__xg *g)
 
 DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
 {
+    if (g->tile) return g->tile->mask;
     int r = dync__xg_temp(g);
     dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_bytes(g->V * (wide ? 8 : 4)), r, 0,
               dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
@@ -42,6 +44,7 @@ static int dync__xg_base(dync__xg *g, int stream)
 
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 {
+    if (g->tile) return g->tile->at(g->tile, stream);
     const dync__xstream *s = &g->stream.at[stream];
     if (g->square && s->turned) return dync__xg_at(s->pointer + 64 * g->row);
     int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;

@@ -19,6 +19,33 @@ DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
     return at;
 }
 
+DYNC__FN bool dync__xg_alloc_values(dync__xg *g, dync__arena *arena, int count)
+{
+    size_t n = (size_t)count;
+    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
+    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
+    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
+    g->hoist = dync__arena_alloc(arena, n);
+    g->leads = dync__arena_alloc(arena, n);
+    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
+    g->stream_of = ints;
+    g->keep_stream = ints + n;
+    g->slot = ints + 2 * n;
+    g->in_list = ints + 3 * n;
+    g->n_uses = ints + 4 * n;
+    g->next_use = ints + 5 * n;
+    g->last_use = ints + 6 * n;
+    g->first_use = ints + 7 * n;
+    g->pool_at = ints + 8 * n;
+    g->cone_of = ints + 9 * n;
+    memset(g->cone_of, 0xff, n * sizeof *ints);
+    memset(g->pool_at, 0xff, n * sizeof *ints);
+    memset(g->slot, 0xff, n * sizeof *ints);
+    memset(g->in_list, 0xff, n * sizeof *ints);
+    return true;
+}
+
 /* Operands in this list: a value read back from its row buffer has none. */
 static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
 {

@@ -590,7 +590,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
 
 DYNC__RARE DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
-    int n = c->n - (c->after ? c->after->n_operands : 0);
+    int n = c->n - (c->after ? c->after->list.n_sources : 0);
     DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
     DYNC__TRY(
@@ -636,7 +636,7 @@ static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *d
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
-    int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0),
+    int last = c->n - 1, first = last - (c->after ? c->after->list.n_sources : 0),
         dtype = dync__operand_working(op[last].dtype);
     dync__dense in[3] = {{0}}, y = {0};
     dync__conv v;

@@ -216,13 +216,12 @@ DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, 
         t.w_b = 4 * v->V;
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
-        t.n_post = (int8_t)v->after.n;
         if (v->what == DYNC__CJ_WHERE) {
             t.across = (int8_t)across;
             t.w_k = (int32_t)(v->isy * v->w);
             t.w_b = (int32_t)v->isx;
         }
-        memcpy(t.post, v->after.post, sizeof t.post);
+        t.after = v->after.list;
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] =
                 (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
@@ -239,7 +238,7 @@ DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD   ? DYNC__CT_BIAS
                                               : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE
                                                                             : 0;
-    int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0],
+    int64_t most = DYNC__MIN((regs - (v->after.list.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0],
                              DYNC__CT_PLACES),
             n = f->jw;
     if (v->what == DYNC__CJ_WHERE) most = (regs - 4) / 2;
@@ -353,8 +352,7 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t
         t.K = (int32_t)high;
         t.across = (int8_t)wide;
         t.flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : 0;
-        t.n_post = (int8_t)v->after.n;
-        memcpy(t.post, v->after.post, sizeof t.post);
+        t.after = v->after.list;
         for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
     }
     return dync__ctile_code(&v->held, &t);
@@ -714,7 +712,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
-            for (int p = 0; p < v->after.n_operands; p++)
+            for (int p = 0; p < v->after.list.n_sources; p++)
                 args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
             if (v->what == DYNC__CJ_WHERE) {
                 args[DYNC__CA_W] = 0;
@@ -786,7 +784,7 @@ DYNC__RARE static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t 
         args[DYNC__CA_BIAS] =
             v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
         args[DYNC__CA_TILES] = cut ? 1 : whole;
-        for (int p = 0; p < v->after.n_operands; p++)
+        for (int p = 0; p < v->after.list.n_sources; p++)
             args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
         if (cut ? v->ow % m != 0 : whole != 0)
             v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
@@ -975,8 +973,8 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 {
     bool forward = v->what == DYNC__CJ_FORWARD;
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
-    const float *after[DYNC__CT_SOURCES];
+    size_t bytes = (size_t)(line * (1 + v->after.list.n_sources)) * sizeof(float);
+    const float *after[DYNC__AFTER_SOURCES];
     dync__cj_work w = {.v = v,
                        .in = d->in,
                        .bias = d->bias,
@@ -994,7 +992,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         return DYNC_ERR_MEMORY;
     }
     /* vectors of channels, in whole blocks */
-    for (int k = 0; forward && k <= v->after.n_operands; k++) {
+    for (int k = 0; forward && k <= v->after.list.n_sources; k++) {
         const float *from = k ? d->after[k - 1] : d->bias;
         int64_t step = k ? v->after.step[k - 1] : 1;
         float *to = padded + k * line;
@@ -1163,7 +1161,7 @@ DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
                table + (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all) * line;
     dync__cj_room(v, &in, &out);
     return (in + out) * (size_t)dync__pool_threads() + (size_t)v->pack * sizeof(float) + table +
-           (size_t)(v->groups * v->ocb * (1 + v->after.n_operands)) * line;
+           (size_t)(v->groups * v->ocb * (1 + v->after.list.n_sources)) * line;
 }
 
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)

@@ -24,9 +24,8 @@ typedef struct dync__cj dync__cj;
  * of it. after: on accumulators; its loads are `step` apart from channel to channel of after's own
  * operands. */
 typedef struct dync__cj_after {
-    int n, n_operands;
-    dync__cpost post[DYNC__CT_POST]; /* source: number among after's operands */
-    int64_t step[DYNC__CT_SOURCES];
+    dync__after list;
+    int64_t step[DYNC__AFTER_SOURCES];
 } dync__cj_after;
 typedef struct dync__cj_form {
     bool in_blocks, out_blocks;
@@ -37,7 +36,7 @@ typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same
  * and unwritten. */
 typedef struct dync__cj_data {
-    const float *in, *weight, *bias, *after[DYNC__CT_SOURCES];
+    const float *in, *weight, *bias, *after[DYNC__AFTER_SOURCES];
     float *out;
     const dync__tensor *owner;
     int64_t *index;

@@ -194,7 +194,8 @@ static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t 
 static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c,
                            dync__cj_after *after, int *head)
 {
-    int8_t number[DYNC__CT_POST * 2];
+    dync__after *list = &after->list;
+    int8_t number[DYNC__AFTER_OPS * 2];
     int64_t cut[3];
     int from = -1, whole = -1, stored = -1, n = k->inst.n;
     dync__operand out = c->operand[c->n - 1];
@@ -208,17 +209,18 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     dync__cv_cut(k, whole, cut);
     if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
     if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
-    after->post[after->n++].prim = DYNC__P_load;
+    list->op[list->n++] =
+        (dync__after_op){.prim = DYNC__P_load, .type = DYNC_F32, .arg = {-1, -1, -1}};
     c->n--;
     for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         const dync__buf *buf = dync__cv_buf(k, in);
-        dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
+        dync__after_op *p = &list->op[DYNC__MIN(list->n, DYNC__AFTER_OPS - 1)];
         if (stored >= 0 || in->type != DYNC_F32) return false;
-        number[i] = (int8_t)after->n;
+        number[i] = (int8_t)list->n;
         if (in->prim == DYNC__P_store) {
             int64_t step;
-            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 ||
+            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != list->n - 1 ||
                 !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
                 step >= 0 || buf->mode != DYNC__BUF_OUT)
                 return false;
@@ -230,34 +232,35 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
             if (in->access != whole) return false;
             continue;
         }
-        if (after->n == DYNC__CT_POST) return false;
+        if (list->n == DYNC__AFTER_OPS) return false;
         p->prim = in->prim;
-        p->imm = in->prim == DYNC__P_const_ ? (float)in->imm.f : 0;
+        p->type = in->type;
+        if (in->prim == DYNC__P_const_) p->imm.f = in->imm.f;
         for (int e = 0; e < 3; e++)
             p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
         if (in->prim == DYNC__P_load) {
             int64_t step, offset = k->access.at[in->access].offset;
-            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES ||
+            if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
                 c->n + 1 >= DYNC__KCALL_OPERANDS ||
                 !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
                 step < 0)
                 return false;
-            p->source = (int8_t)after->n_operands;
-            after->step[after->n_operands++] = step;
+            p->source = (int8_t)list->n_sources;
+            after->step[list->n_sources++] = step;
             dync__operand *o = &c->operand[c->n++];
             memset(o, 0, sizeof *o);
             o->lay.offset = offset;
             o->slot = buf->id;
             o->dtype = DYNC_F32;
         }
-        after->n++;
+        list->n++;
     }
-    if (head) stored = stored < 0 && number[n - 1] == after->n - 1 ? y : -1;
+    if (head) stored = stored < 0 && number[n - 1] == list->n - 1 ? y : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
         if (c->operand[i].slot == stored) return false; /* in place */
-    return stored >= 0 && after->n > 1;
+    return stored >= 0 && list->n > 1;
 }
 
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where

@@ -1,0 +1,96 @@
+/* codegen/x86_after.c: the list of after.h as code inside a tile. x86_gemm.c and x86_conv.c ask for
+ * it, accumulator by accumulator; under it x86_reg.c (registers) and x86_prim.c (primitives), as
+ * for the list of a kernel.
+ *
+ * To those the list is a kernel of one list whose value 0 stands in a register already and whose
+ * loads lie where the tile says. The registers are those that the tile does not hold at that
+ * moment. A list that would need memory of its own is refused: tiles have no frame. */
+#include "../dync.in.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+
+/* Entries as instructions; constants stand in the pool and are in no list. */
+static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel *k,
+                                  const dync__after *list)
+{
+    bool ok = true;
+    for (int s = 0; ok && s < list->n_sources; s++) {
+        dync__xstream stream = {.access = -1,
+                                .buf = s,
+                                .inst = -1,
+                                .kind = DYNC__XS_MEM,
+                                .lane = DYNC__XL_DENSE,
+                                .gpr = -1,
+                                .pointer = -1};
+        dync__buf buf = {.id = s, .mode = DYNC__BUF_IN, .size = -1};
+        ok = dync__avec_push(arena, &g->stream, stream) && dync__avec_push(arena, &k->buf, buf);
+    }
+    for (int32_t i = 0; ok && i < list->n; i++) {
+        const dync__after_op *op = &list->op[i];
+        dync__inst in = dync__inst_make(op->prim, op->type, op->arg[0], op->arg[1], op->arg[2]);
+        bool load = i > 0 && op->prim == DYNC__P_load;
+        memcpy(&in.imm, &op->imm, sizeof in.imm);
+        in.buf = load ? op->source : -1;
+        g->stream_of[i] = in.buf;
+        if (load) {
+            g->stream.at[op->source].bytes = (uint8_t)dync__type_bytes(op->type);
+            k->buf.at[op->source].dtype = op->type;
+        }
+        ok = dync__avec_push(arena, &k->inst, in);
+        if (ok && op->prim != DYNC__P_const_ && op->prim != DYNC__P_bitcast)
+            ok = dync__avec_push(arena, &g->list[0], i);
+    }
+    return ok;
+}
+
+DYNC__FN dync__xg *dync__xg_after_new(dync__arena *arena, const dync__xtile *tile, int isa,
+                                      int lanes, const dync__after *list)
+{
+    size_t n = (size_t)list->n + 1;
+    dync__xg *g = dync__arena_alloc(arena, sizeof *g);
+    dync__loop_plan *b = dync__arena_alloc(arena, sizeof *b);
+    dync__kernel *k = dync__arena_alloc(arena, sizeof *k);
+    uint8_t *none = dync__arena_alloc(arena, n); /* what a kernel may have and a list has not */
+    if (!g || !b || !k || !none) return NULL;
+    *b = (dync__loop_plan){.k = k, .arena = arena, .keep = none, .level = none, .clamp = none};
+    g->b = b;
+    g->n_lists = 1;
+    if (!dync__xg_alloc_values(g, arena, (int)n)) return NULL;
+    g->isa = isa;
+    g->V = lanes;
+    g->U = 1;
+    g->n_regs = isa == 2 ? 32 : 16;
+    g->cone_input = -1;
+    g->in_phase = true;
+    g->tile = tile;
+    g->a.arena = arena;
+    g->a.evex = isa == 2;
+    memset(g->hoist, 0xff, n);
+    memset(g->keep_stream, 0xff, n * sizeof *g->keep_stream);
+    if (!dync__xg_after_kernel(g, arena, k, list)) return NULL;
+    dync__xg_begin_list(g, 0);
+    return g;
+}
+
+DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
+{
+    const dync__xlist *list = &g->list[0];
+    if (list->n < 2 || g->a.failed) return reg;
+    g->pinned = taken | 1u << reg;
+    dync__xg_reset(g);
+    dync__xg_set(g, 0, reg);
+    for (g->pos = 0;; g->pos++) {
+        int i = list->at[g->pos];
+        if (g->pos > 0 && dync__xg_refuses(g, i))
+            g->a.failed = true;
+        else if (g->pos > 0 && dync__xg_inst(g, i)->prim == DYNC__P_load)
+            dync__xg_load(g, i);
+        else if (g->pos > 0)
+            dync__xg_prim(g, i);
+        if (g->a.failed || g->pos + 1 == list->n) break;
+        dync__xg_end(g);
+    }
+    if (g->frame > 0) g->a.failed = true;
+    return g->a.failed ? reg : dync__xg_src(g, g->b->k->inst.n - 1);
+}
+#endif
