@@ -135,8 +135,14 @@ DYNC__BESIDE_JIT
 #include "kernel/matmul.c"
 DYNC__PLAIN
 #include "kernel/conv_jit.h"
+#include "kernel/conv_tiles.h"
 DYNC__WARM
-#include "kernel/conv_jit.c"
+#include "kernel/conv_blocks.c"
+#include "kernel/conv_weights.c"
+#include "kernel/conv_wino.c"
+#include "kernel/conv_tiles.c"
+#include "kernel/conv_grad.c"
+#include "kernel/conv_plan.c"
 DYNC__BESIDE_JIT
 #include "kernel/conv.c"
 #include "kernel/pooling.c"

@@ -1,5 +1,5 @@
 /* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after:
- * kernel/conv_jit.c calls them.
+ * kernel/conv_tiles.c calls them.
  *
  * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found
  * by its description in a table; a form that no layer holds any more goes when there are more than

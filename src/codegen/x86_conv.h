@@ -1,5 +1,5 @@
 /* codegen/x86_conv.h: machine code of convolutions and pooling: one register tile at a time. Before
- * kernel/conv_jit.c, which drives it.
+ * kernel/conv_plan.c, which cuts kernels into them.
  *
  * A tile is P places times B vectors of accumulators, kept over the whole sum:
  *   ac c[p][b] op= in[p at a, tap, k] * w[b at a, tap, k] a < NA, tap < NTAPS (a table of byte

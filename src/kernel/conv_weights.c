@@ -1,0 +1,134 @@
+/* kernel/conv_weights.c: weights as the tiles want them, and keeping them between runs. Between
+ * conv_blocks.c and conv_tiles.c, conv_grad.c. */
+#include "../dync.in.h"
+#include "conv_tiles.h"
+#if DYNC__JIT_X86
+
+/* Block b of out channels and block a of in channels of a group, between where the layer has them
+ * and a table [in channel, window element][V]. Depthwise: g is the block. */
+DYNC__FN void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g, int64_t b,
+                             int64_t a, float *table)
+{
+    int64_t taps = v->s.kh * v->s.kw, gc = v->s.c / v->s.groups, go = v->s.o / v->s.groups,
+            k = DYNC__MIN(v->K, v->ic - a * v->K);
+    int64_t n = DYNC__MIN(v->V, (v->depthwise ? v->s.c - g * v->V : v->oc) - b * v->V);
+    if (v->depthwise)
+        w += g * v->V * taps;
+    else if (v->what == DYNC__CJ_INPUT)
+        w += (g * go + a * v->K) * gc * taps + b * v->V * taps;
+    else
+        w += (g * go + b * v->V) * gc * taps + a * v->K * taps;
+    if (v->depthwise || v->what != DYNC__CJ_INPUT) {
+        dync__cj_move(v, to_table, w, v->depthwise ? taps : gc * taps, table,
+                      (v->depthwise ? 1 : k) * taps, n);
+        return;
+    }
+    for (int64_t i = 0; i < k; i++, w += gc * taps, table += taps * v->V) {
+        if (taps == 1)
+            dync__copy_line(table, w, (size_t)n * sizeof *w);
+        else
+            dync__cj_move(v, true, w, taps, table, taps, n);
+    }
+}
+
+/* Packed: phase, group, out blocks by ones, twos or threes as the tiles take them, in blocks, tap,
+ * in channel, out channel. */
+DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *to)
+{
+    int64_t taps = v->s.kh * v->s.kw;
+    size_t line = (size_t)v->V * sizeof *to, bytes = (size_t)(v->K * taps) * line;
+    float *table = dync__alloc_data(bytes);
+    if (!table) return false;
+    for (int64_t i = 0; i < v->groups * v->ocb * v->icb; i++) {
+        int64_t a = i % v->icb, b = i / v->icb % v->ocb, g = i / v->icb / v->ocb,
+                first = b / v->B[0] * v->B[0], B = DYNC__MIN(v->B[0], v->ocb - first);
+        memset(table, 0, bytes);
+        dync__cj_lines(v, true, (float *)(uintptr_t)w, g, b, a, table);
+        for (int64_t k = 0; v->wino.m && k < v->K; k++) {
+            _Alignas(64) float square[9 * 16], room[DYNC__CW_ROOM / 4];
+            int64_t args[DYNC__CA_WORDS] = {0};
+            for (int t = 0; t < 9; t++) {
+                const dync__cj_tap *tap = &v->phase[0].tap[t];
+                memcpy(square + ((v->lo_y + tap->y) * 3 + v->lo_x + tap->x) * v->V,
+                       table + (k * taps + tap->from) * v->V, line);
+            }
+            args[DYNC__CA_IN] = (int64_t)(uintptr_t)square;
+            args[DYNC__CA_OUT] =
+                (int64_t)(uintptr_t)(to + ((g * v->ocb + first) * v->icb + a * B) * v->K * v->V +
+                                     (b - first) * v->V + k * B * v->V);
+            args[DYNC__CA_TAPS] = (int64_t)(uintptr_t)room;
+            args[DYNC__CA_TILES] = 1;
+            v->wino.weight_code(args);
+        }
+        for (int p = 0; p < v->n_phases && !v->wino.m; p++) {
+            const dync__cj_phase *f = &v->phase[p];
+            float *at = to + f->weights +
+                        ((g * v->ocb + first) * v->icb + a * B) * f->n_taps * v->K * v->V +
+                        (b - first) * v->V;
+            for (int t = 0; t < f->n_taps; t++)
+                for (int64_t k = 0; k < v->K; k++, at += B * v->V)
+                    dync__copy_line(at, table + (k * taps + f->tap[t].from) * v->V, line);
+        }
+    }
+    dync__free_data(table, bytes);
+    return true;
+}
+
+static uint64_t dync__cj_sum(const float *w, int64_t n)
+{
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    for (int64_t i = 0; i + 8 <= n; i += 8)
+        for (int l = 0; l < 4; l++) {
+            memcpy(&word, w + i + 2 * l, 8);
+            sum[l] = (sum[l] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+    for (int l = 1; l < 4; l++) sum[0] = dync__hash_mix(sum[0], sum[l]);
+    return dync__hash_bytes(w + n / 8 * 8, (size_t)(n % 8) * sizeof *w, sum[0]);
+}
+
+DYNC__FN void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p)
+{
+    if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
+    if (p->at) dync__free_data(p->at, (size_t)v->pack * sizeof *p->at);
+    dync__free(p, sizeof *p);
+}
+
+/* The weights packed, with a use for the caller. Kept for the next run unless they have changed
+ * between the last few. */
+DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
+{
+    enum { PATIENCE = 4 };
+    dync__cj_packed key = {.users = 1, .from = w}, *p;
+    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < PATIENCE;
+    if (keep) {
+        key.storage = owner->storage->id;
+        key.version = owner->storage->version;
+        if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
+            key.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+        dync__lock(&v->lock);
+        p = v->kept;
+        bool same = p && p->from == w && p->storage == key.storage && p->version == key.version &&
+                    p->sum == key.sum;
+        v->missed = same || !p ? 0 : v->missed + 1;
+        if (same) p->users++;
+        dync__unlock(&v->lock);
+        if (same) return p;
+    }
+    if (!(p = dync__alloc(sizeof *p))) return NULL;
+    *p = key;
+    p->at = dync__alloc_data((size_t)v->pack * sizeof *p->at);
+    if (!p->at || !dync__cj_pack(v, w, p->at)) {
+        dync__cj_unpack(v, p);
+        return NULL;
+    }
+    if (keep) {
+        dync__lock(&v->lock);
+        dync__cj_packed *old = v->kept;
+        v->kept = p;
+        p->users++;
+        dync__unlock(&v->lock);
+        dync__cj_unpack(v, old);
+    }
+    return p;
+}
+#endif
