@@ -33,7 +33,7 @@ static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel 
         in.buf = load ? op->source : -1;
         g->stream_of[i] = in.buf;
         if (load) {
-            g->stream.at[op->source].bytes = (uint8_t)dync__type_bytes(op->type);
+            g->stream.at[op->source].bytes = dync__dtype_info(op->type)->bytes;
             k->buf.at[op->source].dtype = op->type;
         }
         ok = dync__avec_push(arena, &k->inst, in);
