@@ -30469,6 +30469,102 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
 }
 DYNC__PLAIN
 
+/* ==== kernel/attr.h ================================================================================ */
+/* kernel/attr.h: what a kernel call is told beside its operands, by name. Before kernel.h.
+ *
+ * One list of fields per form. From it come the struct that lowering fills and kernels read
+ * (call->attr.conv.groups), and the rows by which a plan prints it. A kernel names its form in
+ * DYNC__KERNELS (kernel.h); kernels of one family share one.
+ *
+ *   NUMBER  int64_t                        FLAG   bool
+ *   PAIR    int64_t[2]: down, across       REAL   double
+ *   PLACE   which operand it is, -1: none  ROLES  a PLACE for each DYNC__RNN_ role */
+#ifndef DYNC__KERNEL_ATTR_H
+#define DYNC__KERNEL_ATTR_H
+
+/* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H]
+ * (its gradient), the recurrent weight [gates H, H] and bias, states at the start [N, H], outputs
+ * [L, N, H], the last c, what backward wants: c of every step (GRU: the state's share of n) and the
+ * gates; incoming gradients of outputs and c, gradients of the states at the start. */
+enum {
+    DYNC__RNN_IN,
+    DYNC__RNN_W,
+    DYNC__RNN_BIAS,
+    DYNC__RNN_H0,
+    DYNC__RNN_C0,
+    DYNC__RNN_OUT,
+    DYNC__RNN_CN,
+    DYNC__RNN_CELLS,
+    DYNC__RNN_GATES,
+    DYNC__RNN_GOUT,
+    DYNC__RNN_GC,
+    DYNC__RNN_GH0,
+    DYNC__RNN_GC0,
+    DYNC__RNN_ROLES
+};
+
+/* clang-format off */
+#define DYNC__ATTR_conv(X, F) \
+    X(F, PAIR, stride) X(F, PAIR, pad) X(F, PAIR, dilation) X(F, NUMBER, groups) \
+    X(F, NUMBER, winograd)     /* places of a side of a tile; 0: not by tiles */
+#define DYNC__ATTR_pool(X, F) \
+    X(F, PAIR, kernel) X(F, PAIR, stride) X(F, PAIR, pad) X(F, PAIR, dilation) X(F, FLAG, ceil) \
+    X(F, FLAG, include_pad)    /* averages: padding counts in the divisor */ \
+    X(F, NUMBER, divisor)      /* averages: in place of the window's size; 0: none */
+#define DYNC__ATTR_scan(X, F)      X(F, NUMBER, dim)
+#define DYNC__ATTR_sort(X, F)      X(F, NUMBER, dim) X(F, FLAG, descending)
+#define DYNC__ATTR_scatter(X, F)   X(F, NUMBER, dim) X(F, REAL, alpha) /* times what index_add adds */
+#define DYNC__ATTR_index(X, F)     X(F, NUMBER, size) /* indices are 0 to size - 1 */
+#define DYNC__ATTR_attention(X, F) X(F, FLAG, causal) X(F, FLAG, fast) X(F, PLACE, mask) X(F, REAL, scale)
+#define DYNC__ATTR_rnn(X, F) \
+    X(F, NUMBER, gates)        /* 1: RNN, 3: GRU, 4: LSTM */ \
+    X(F, FLAG, reverse) X(F, FLAG, fast) X(F, ROLES, role)
+#define DYNC__ATTRS(X) X(conv) X(pool) X(scan) X(sort) X(scatter) X(index) X(attention) X(rnn)
+/* clang-format on */
+
+#define DYNC__FIELD_NUMBER(name) int64_t name;
+#define DYNC__FIELD_PAIR(name) int64_t name[2];
+#define DYNC__FIELD_FLAG(name) bool name;
+#define DYNC__FIELD_REAL(name) double name;
+#define DYNC__FIELD_PLACE(name) int8_t name;
+#define DYNC__FIELD_ROLES(name) int8_t name[DYNC__RNN_ROLES];
+#define DYNC__FIELD(form, type, name) DYNC__FIELD_##type(name)
+#define DYNC__X(form)                        \
+    typedef struct dync__attr_##form {       \
+        DYNC__ATTR_##form(DYNC__FIELD, form) \
+    } dync__attr_##form;
+DYNC__ATTRS(DYNC__X)
+#undef DYNC__X
+
+/* opaque: a node of a graph as a step (inductor/opaque.c), which no table holds. */
+typedef union dync__attr {
+#define DYNC__X(form) dync__attr_##form form;
+    DYNC__ATTRS(DYNC__X)
+#undef DYNC__X
+    struct {
+        const struct dync__node *node;
+        int device;
+    } opaque;
+} dync__attr;
+
+typedef enum {
+    DYNC__ATTR_NUMBER,
+    DYNC__ATTR_PAIR,
+    DYNC__ATTR_FLAG,
+    DYNC__ATTR_REAL,
+    DYNC__ATTR_PLACE,
+    DYNC__ATTR_ROLES
+} dync__attr_type;
+/* where it stands in dync__attr; the last one has no name */
+typedef struct dync__attr_field {
+    const char *name;
+    uint8_t type;
+    uint16_t offset;
+} dync__attr_field;
+/* " stride [2, 2] groups 1"; nothing where fields is NULL */
+DYNC__FN void dync__attr_print(dync__str *, const dync__attr_field *fields, const dync__attr *);
+#endif
+
 /* ==== kernel/kernel.h ============================================================================== */
 /* kernel/kernel.h: what is not a loop nest. After codegen/, before runtime/. One row per kernel;
  * each has its portable form. */
@@ -30488,8 +30584,7 @@ typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n; /* operands, outputs last */
     dync__operand operand[DYNC__KCALL_OPERANDS];
-    int64_t attr[24];
-    double fattr[4];
+    dync__attr attr;
     size_t scratch_bytes; /* asked for by row->prepare */
     /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     size_t run_bytes;
@@ -30521,63 +30616,40 @@ typedef struct dync__kcall_row {
     dync_status (*prepare)(dync__kcall *); /* checks layouts, sets scratch_bytes; may be NULL */
     /* data[i]: base of operand i's slot */
     dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);
-    bool any_device; /* run takes memory of any device */
+    bool any_device;              /* run takes memory of any device */
+    const dync__attr_field *attr; /* its attributes, for printing; NULL: not printed */
 } dync__kcall_row;
-/*   name                     operands and attributes (every layout may be strided; dtypes f32 f64
- *                            and by way of f32 f16 bf16; integers where said) */
+/* A row: name, form of its attributes (attr.h), operands. Every layout may be strided; dtypes f32,
+ * f64 and by way of f32 f16 and bf16; integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers */ \
-                             /* too */ \
-    X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
-    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 */ \
-                             /* dilation2 groups winograd */ \
-    X(conv2d_grad_input)     /* gy, w, gx; the same attr */ \
-    X(conv2d_grad_weight)    /* x, gy, gw; the same attr */ \
-    X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */ \
-    X(max_pool2d_grad)       /* gy, index, gx */ \
-    X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */ \
-    X(avg_pool2d_grad)       /* gy, gx; the same attr */ \
-    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */ \
-    X(sort)                  /* x, values, indices i64; attr: dim descending stable */ \
-    X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added */ \
-                             /* (fattr[0]: alpha) */ \
-    X(scatter_add)           /* base, index i64, source, out; attr: dim */ \
-    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */ \
-    X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */ \
-    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */ \
-    X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
-                             /* [B.., L], mask [B.., L, S] maybe; */ \
-                             /* attr: causal, fast, place of the mask or -1, bits of the scale */ \
-    X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */ \
-    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */ \
-    X(rnn_layer_grad)        /* the same */
+    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */ \
+    X(addmm, none)               /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
+    X(conv2d, conv)              /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
+    X(conv2d_grad_input, conv)   /* gy, w, gx */ \
+    X(conv2d_grad_weight, conv)  /* x, gy, gw */ \
+    X(max_pool2d, pool)          /* x, y, index i64 or n == 2 */ \
+    X(max_pool2d_grad, none)     /* gy, index, gx */ \
+    X(avg_pool2d, pool)          /* x, y */ \
+    X(avg_pool2d_grad, pool)     /* gy, gx */ \
+    X(cumsum, scan)              /* x, y; any dtype; not on the CPU */ \
+    X(sort, sort)                /* x, values, indices i64; equal elements stay in order */ \
+    X(index_add, scatter)        /* base, index i64, source, out = base with alpha * source's rows added */ \
+    X(scatter_add, scatter)      /* base, index i64, source, out */ \
+    X(scatter, scatter)          /* base, index i64, source, out; the last write in index order wins */ \
+    X(check_index, index)        /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
+    X(check_divisor, none)       /* integers; a zero among them is ZeroDivisionError */ \
+    X(attention, attention)      /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
+                                 /* [B.., L], mask [B.., L, S] maybe */ \
+    X(attention_grad, attention) /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe */ \
+    X(rnn_layer, rnn)            /* operands by role */ \
+    X(rnn_layer_grad, rnn)
 /* clang-format on */
-/* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H]
- * (its gradient), the recurrent weight [gates H, H] and bias, states at the start [N, H], outputs
- * [L, N, H], the last c, what backward wants: c of every step (GRU: the state's share of n) and the
- * gates; incoming gradients of outputs and c, gradients of the states at the start. */
-enum {
-    DYNC__RNN_IN,
-    DYNC__RNN_W,
-    DYNC__RNN_BIAS,
-    DYNC__RNN_H0,
-    DYNC__RNN_C0,
-    DYNC__RNN_OUT,
-    DYNC__RNN_CN,
-    DYNC__RNN_CELLS,
-    DYNC__RNN_GATES,
-    DYNC__RNN_GOUT,
-    DYNC__RNN_GC,
-    DYNC__RNN_GH0,
-    DYNC__RNN_GC0,
-    DYNC__RNN_ROLES
-};
-#define DYNC__X(name) DYNC__K_##name,
+#define DYNC__X(name, form) DYNC__K_##name,
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
-/* conv2d's attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what
+/* The conv attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what
  * is fastest by estimate. */
 DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y,
                                  int64_t groups, int most);
@@ -30673,7 +30745,7 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name)                                             \
+#define DYNC__X(name, form)                                       \
     DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
     DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
@@ -30721,6 +30793,45 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from,
                                     int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
 #endif
+DYNC__COLD
+
+/* ==== kernel/attr.c ================================================================================ */
+/* kernel/attr.c: attributes of kernel calls as text. */
+
+static void dync__attr_print_field(dync__str *s, const dync__attr_field *f, const void *at)
+{
+    int64_t whole[2];
+    double real;
+    const int8_t *place = at;
+    switch (f->type) {
+    case DYNC__ATTR_PAIR:
+        memcpy(whole, at, sizeof whole);
+        dync__str_addf(s, "[%lld, %lld]", (long long)whole[0], (long long)whole[1]);
+        break;
+    case DYNC__ATTR_NUMBER:
+        memcpy(whole, at, sizeof whole[0]);
+        dync__str_addf(s, "%lld", (long long)whole[0]);
+        break;
+    case DYNC__ATTR_REAL:
+        memcpy(&real, at, sizeof real);
+        dync__str_addf(s, "%.17g", real);
+        break;
+    case DYNC__ATTR_FLAG: dync__str_addf(s, "%d", *(const bool *)at); break;
+    case DYNC__ATTR_PLACE: dync__str_addf(s, "%d", place[0]); break;
+    default:
+        for (int i = 0; i < DYNC__RNN_ROLES; i++)
+            dync__str_addf(s, "%s%d", i ? ", " : "[", place[i]);
+        dync__str_addc(s, ']');
+    }
+}
+
+DYNC__FN void dync__attr_print(dync__str *s, const dync__attr_field *fields, const dync__attr *attr)
+{
+    for (; fields && fields->name; fields++) {
+        dync__str_addf(s, " %s ", fields->name);
+        dync__attr_print_field(s, fields, (const char *)attr + fields->offset);
+    }
+}
 DYNC__BESIDE_JIT
 
 /* ==== kernel/operand.c ============================================================================= */
@@ -30955,7 +31066,13 @@ DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const cha
 
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
 {
-#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name, false},
+#define DYNC__NAMED(form, type, name) {#name, DYNC__ATTR_##type, offsetof(dync__attr_##form, name)},
+#define DYNC__X(form) \
+    static const dync__attr_field form[] = {DYNC__ATTR_##form(DYNC__NAMED, form){0}};
+    DYNC__ATTRS(DYNC__X)
+#undef DYNC__X
+    static const dync__attr_field none[] = {{0}};
+#define DYNC__X(name, form) {#name, dync__k_##name##_prepare, dync__k_##name, false, form},
     static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
 #undef DYNC__X
     return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];
@@ -33691,12 +33808,15 @@ DYNC__BESIDE_JIT
 /* ==== kernel/conv.c ================================================================================ */
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW] bias [O] y [N, O, OH, OW] attr: stride2 pad2 dilation2
- *                   groups
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]
+ *
  * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla
  * et al. 2006), some output rows at a time so that they stay in L2, and
- *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im) gw += gy
- *                       columns^T
+ *
+ *   y = w columns
+ *   columns' gradient = w^T gy, added back where it came from (col2im)
+ *   gw += gy columns^T
+ *
  * 1x1 windows without stride or padding need no columns. One channel per group that makes few
  * (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
  * shared among threads; gw is summed by one thread in order of images, so the thread count does not
@@ -33735,7 +33855,7 @@ typedef struct dync__conv {
 static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x,
                             const dync__operand *w, const dync__operand *y)
 {
-    const int64_t *a = call->attr;
+    const dync__attr_conv *a = &call->attr.conv;
     memset(v, 0, sizeof *v);
     v->call = call;
     v->n = x->lay.shape[0];
@@ -33747,13 +33867,13 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     v->kw = w->lay.shape[3];
     v->oh = y->lay.shape[2];
     v->ow = y->lay.shape[3];
-    v->sy = a[0];
-    v->sx = a[1];
-    v->py = a[2];
-    v->px = a[3];
-    v->dy = a[4];
-    v->dx = a[5];
-    v->groups = a[6];
+    v->sy = a->stride[0];
+    v->sx = a->stride[1];
+    v->py = a->pad[0];
+    v->px = a->pad[1];
+    v->dy = a->dilation[0];
+    v->dx = a->dilation[1];
+    v->groups = a->groups;
     v->gc = v->c / v->groups;
     v->go = v->o / v->groups;
     v->bytes = dync__operand_working(y->dtype) == DYNC_F64 ? 8 : 4;
@@ -34168,25 +34288,26 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
 DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x,
                                                const dync__operand *w, const dync__operand *y)
 {
-    const int64_t *a = c->attr;
+    const dync__attr_conv *a = &c->attr.conv;
     DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4,
                                  "operands of rank 4"));
     DYNC__TRY(dync__kcall_expect(
         c, x->dtype == y->dtype && w->dtype == y->dtype && dync__dtype_info(y->dtype)->kind == 'f',
         "one float dtype"));
-    DYNC__TRY(dync__kcall_expect(
-        c, a[0] > 0 && a[1] > 0 && a[2] >= 0 && a[3] >= 0 && a[4] > 0 && a[5] > 0 && a[6] > 0,
-        "positive strides, dilations and groups"));
+    for (int d = 0; d < 2; d++)
+        DYNC__TRY(dync__kcall_expect(
+            c, a->stride[d] > 0 && a->pad[d] >= 0 && a->dilation[d] > 0 && a->groups > 0,
+            "positive strides, dilations and groups"));
     const int64_t *xs = x->lay.shape, *ws = w->lay.shape, *ys = y->lay.shape;
     DYNC__TRY(dync__kcall_expect(
-        c, xs[1] == ws[1] * a[6] && ws[0] % a[6] == 0 && ys[0] == xs[0] && ys[1] == ws[0],
+        c, xs[1] == ws[1] * a->groups && ws[0] % a->groups == 0 && ys[0] == xs[0] && ys[1] == ws[0],
         "channels that agree"));
     for (int d = 0; d < 2; d++) {
-        int64_t reach = xs[2 + d] + 2 * a[2 + d] - a[4 + d] * (ws[2 + d] - 1) - 1;
-        DYNC__TRY(
-            dync__kcall_expect(c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a[d] + 1),
-                               "the result's size to follow from "
-                               "the others"));
+        int64_t reach = xs[2 + d] + 2 * a->pad[d] - a->dilation[d] * (ws[2 + d] - 1) - 1;
+        DYNC__TRY(dync__kcall_expect(
+            c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a->stride[d] + 1),
+            "the result's size to follow from "
+            "the others"));
     }
     return DYNC_OK;
 }
@@ -34264,7 +34385,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
                         v.dy,
                         v.dx,
                         v.groups,
-                        what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
+                        what == DYNC__CJ_WEIGHT ? 0 : c->attr.conv.winograd};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
     if (!c->state && s.winograd) {
@@ -34393,12 +34514,11 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
 /* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before:
  * runtime/run.c.
  *
- *   x [.., H, W]  y [.., OH, OW] index [.., OH, OW]: the greatest element's place in its plane, y *
- *                 W + x
- * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad
- * divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64 or, for integers,
- * i64; planes are shared among threads. NaN wins a maximum, the last one; of equal elements the
- * first does, as in PyTorch. */
+ *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane,
+ *                                                     y * W + x
+ *
+ * Work is on dense arrays (operand.c) of f32, f64 or, for integers, i64; planes are shared among
+ * threads. NaN wins a maximum, the last one; of equal elements the first does, as in PyTorch. */
 
 /* window elements from which threads are worth waking */
 #define DYNC__POOL2D_PARALLEL 100000
@@ -34533,9 +34653,9 @@ static void dync__pool2d_run(dync__pool2d *p)
         dync__pool2d_part(p, 0, 1);
 }
 
-/* x: the larger plane, y: the smaller; a: the first of the attributes or NULL */
+/* x: the larger plane, y: the smaller; a: NULL where windows do not matter */
 static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dync__operand *y,
-                              const int64_t *a)
+                              const dync__attr_pool *a)
 {
     int rank = x->lay.ndim;
     memset(p, 0, sizeof *p);
@@ -34549,12 +34669,16 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->wide = x->dtype == DYNC_F64;
     p->whole = dync__dtype_info(x->dtype)->kind == 'i';
     if (!a) return;
-    p->kh = a[0];
-    p->kw = a[1];
-    p->sy = a[2];
-    p->sx = a[3];
-    p->py = a[4];
-    p->px = a[5];
+    p->kh = a->kernel[0];
+    p->kw = a->kernel[1];
+    p->sy = a->stride[0];
+    p->sx = a->stride[1];
+    p->py = a->pad[0];
+    p->px = a->pad[1];
+    p->dy = a->dilation[0];
+    p->dx = a->dilation[1];
+    p->include_pad = a->include_pad;
+    p->divisor = a->divisor;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -34563,18 +34687,18 @@ DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__ope
                                                  const dync__operand *y, bool windows)
 {
     int rank = x->lay.ndim;
-    const int64_t *a = c->attr;
-    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank,
-                                 "operands of one rank, 2 "
-                                 "or more"));
+    const dync__attr_pool *a = &c->attr.pool;
+    DYNC__TRY(
+        dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
     DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL,
-                                 "one dtype of "
-                                 "numbers"));
+                                 "one dtype of numbers"));
     for (int d = 0; d < rank - 2; d++)
         DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
-    return dync__kcall_expect(
-        c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0),
-        "positive windows and strides");
+    for (int d = 0; windows && d < 2; d++)
+        DYNC__TRY(dync__kcall_expect(
+            c, a->kernel[d] > 0 && a->stride[d] > 0 && a->pad[d] >= 0 && a->dilation[d] > 0,
+            "positive windows, strides and dilations"));
+    return DYNC_OK;
 }
 
 DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index,
@@ -34588,12 +34712,12 @@ DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dyn
 DYNC__RARE static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some; else state stays NULL. */
-DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
+DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what)
 {
     dync__pool2d p;
     const int64_t *shape = c->operand[0].lay.shape;
     if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
-    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
+    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], &c->attr.pool);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
     dync__cj_shape s = {channels ? p.planes / channels : 0,
                         channels,
@@ -34608,8 +34732,8 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
                         p.sx,
                         p.py,
                         p.px,
-                        dy,
-                        dx,
+                        p.dy,
+                        p.dx,
                         channels,
                         0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
@@ -34621,12 +34745,10 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
 /* Nobody reads the index: its operand is left out. */
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0,
-                                 "2 or 3 operands, positive "
-                                 "dilations"));
+    DYNC__TRY(dync__kcall_expect(c, c->n == 2 || c->n == 3, "2 or 3 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 3) DYNC__TRY(dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]));
-    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE, c->attr[6], c->attr[7]);
+    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE);
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -34639,16 +34761,17 @@ DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
 
 DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
 {
-    const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
+    const dync__attr_pool *a = &c->attr.pool;
+    const int64_t *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
     int rank = c->operand[0].lay.ndim;
     bool whole = true; /* every window is divided by the same number */
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     for (int d = 0; d < 2; d++)
-        whole = whole &&
-                (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <=
-                                                         x[rank - 2 + d] + 2 * a[4 + d]));
-    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
+        whole = whole && (a->divisor || ((a->pad[d] == 0 || a->include_pad) &&
+                                         (y[rank - 2 + d] - 1) * a->stride[d] + a->kernel[d] <=
+                                             x[rank - 2 + d] + 2 * a->pad[d]));
+    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE);
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -34664,9 +34787,7 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     dync__dense d[3] = {{0}};
     dync__pool2d p;
     (void)scratch;
-    dync__pool2d_open(&p, &op[0], &op[1], c->attr);
-    p.dy = c->attr[6];
-    p.dx = c->attr[7];
+    dync__pool2d_open(&p, &op[0], &op[1], &c->attr.pool);
     p.max = true;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_all(c, c->n, 1, data, d);
@@ -34702,10 +34823,9 @@ static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data,
     const dync__operand *op = c->operand;
     dync__dense d[2];
     dync__pool2d p;
-    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
-    dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], c->attr);
-    p.include_pad = c->attr[7] != 0;
-    p.divisor = c->attr[8];
+    const dync__attr_pool *a = &c->attr.pool;
+    float size = (float)(a->divisor ? a->divisor : a->kernel[0] * a->kernel[1]);
+    dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], a);
     p.backward = backward;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_all(c, 2, 1, data, d);
@@ -34733,9 +34853,9 @@ DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *
 /* ==== kernel/sort.c ================================================================================ */
 /* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   sort    x, values, index attr: dim descending stable NaN is the greatest; equal elements keep
- *           their order; the first k where
- *                              values and index are only k long
+ *   sort    x, values, index   NaN is the greatest; equal elements keep their order; the first k
+ *                              where values and index are only k long
+ *
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
  * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
 
@@ -34899,22 +35019,22 @@ static void dync__sort_part(void *user, int part, int n_parts)
 DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim,
-                                 "a dim of the operand"));
+    int64_t dim = c->attr.sort.dim;
+    DYNC__TRY(
+        dync__kcall_expect(c, c->n == 3 && dim >= 0 && dim < x->ndim, "a dim of the operand"));
     for (int i = 1; i < 3; i++)
         for (int d = 0; d < x->ndim; d++)
             DYNC__TRY(dync__kcall_expect(c,
                                          c->operand[i].lay.ndim == x->ndim &&
                                              c->operand[i].lay.shape[d] ==
-                                                 (d == c->attr[0] ? values : x)->shape[d] &&
+                                                 (d == dim ? values : x)->shape[d] &&
                                              values->shape[d] <= x->shape[d],
                                          "operands of one shape"));
     /* of a line; at most */
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);
     return dync__kcall_expect(
         c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64,
-        "operands of one dtype "
-        "and an I64 index");
+        "operands of one dtype and an I64 index");
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
@@ -34925,9 +35045,9 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     (void)scratch;
     memset(&s, 0, sizeof s);
     s.dtype = dync__operand_working(op[0].dtype);
-    s.descending = c->attr[1] != 0;
-    dync__lines_of(&op[0], c->attr[0], &s.lines);
-    s.k = op[1].lay.shape[c->attr[0]];
+    s.descending = c->attr.sort.descending;
+    dync__lines_of(&op[0], (int)c->attr.sort.dim, &s.lines);
+    s.k = op[1].lay.shape[c->attr.sort.dim];
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);
@@ -34958,10 +35078,10 @@ DYNC__HOT
 /* ==== kernel/scatter.c ============================================================================= */
 /* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
  *
- *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of
- *                          index; attr: dim
- *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of
- *                          source; attr: dim, fattr: alpha
+ *   scatter, scatter_add  out = base; out[.., index[p], ..] = or += source[p] for every place p of
+ *                         index
+ *   index_add             out = base; slice index[i] of out along dim += alpha * slice i of source
+ *
  * In order of places: of two writes to one element the later wins, and sums do not depend on
  * threads, as these take parts of another dim: rows where the dim is the last one, else columns. An
  * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
@@ -35189,10 +35309,10 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
     dync__scatter s = {.call = c,
                        .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype,
                        .kind = kind,
-                       .dim = c->attr[0],
+                       .dim = c->attr.scatter.dim,
                        .places = places,
                        .every = kind != 2,
-                       .scale = kind == 2 ? c->fattr[0] : 1};
+                       .scale = kind == 2 ? c->attr.scatter.alpha : 1};
     int64_t stride[DYNC_MAX_DIMS];
     int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
     bool rows = s.dim == last, none = dync__operand_numel(places) == 0,
@@ -35238,7 +35358,8 @@ DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2],
                         *out = &c->operand[3];
-    const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
+    const int64_t *walked = slices ? source->lay.shape : index->lay.shape,
+                  dim = c->attr.scatter.dim;
     int n = base->lay.ndim;
     bool ok = c->n == 4 && dim >= 0 && dim < n && out->lay.ndim == n && source->lay.ndim == n &&
               index->lay.ndim == (slices ? 1 : n) && index->dtype == DYNC_I64 &&
@@ -35279,7 +35400,8 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
         to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
-    int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
+    int below =
+        dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr.index.size - 1), at, -1);
     /* the sign of either says it */
     int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1));
     p.b.section = 2;
@@ -35314,7 +35436,7 @@ static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
     dync_loc at = dync__tls.at;
     if (c->at.file) dync__tls.at = c->at;
     dync_status status =
-        dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
+        dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr.index.size);
     dync__tls.at = at;
     return status;
 }
@@ -35322,7 +35444,7 @@ static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
 DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = &c->operand[0];
-    int64_t n = dync__operand_numel(op), last = c->attr[0] - 1, least = -1, i = 0;
+    int64_t n = dync__operand_numel(op), last = c->attr.index.size - 1, least = -1, i = 0;
     dync__dense index;
     (void)scratch;
     DYNC__TRY(dync__dense_in(op, data[0], DYNC_I64, &index));
@@ -35384,11 +35506,11 @@ static void dync__att_open(dync__att *a, const dync__kcall *c, int first, void *
     a->q = &c->operand[first];
     a->k = a->q + 1;
     a->v = a->q + 2;
-    a->mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    a->mask = c->attr.attention.mask >= 0 ? &c->operand[c->attr.attention.mask] : NULL;
     a->data = data;
-    a->causal = c->attr[0] != 0;
-    a->fast = c->attr[1] != 0;
-    memcpy(&a->scale, &c->attr[3], sizeof a->scale);
+    a->causal = c->attr.attention.causal;
+    a->fast = c->attr.attention.fast;
+    a->scale = c->attr.attention.scale;
     a->n_batch = a->q->lay.ndim - 2;
     a->dtype = a->q->dtype;
     a->type = dync__operand_working(a->dtype);
@@ -35603,8 +35725,8 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 {
     const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
     int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    bool ok = c->n == n + (c->attr[2] >= 0) && c->attr[2] < c->n && d >= 0 &&
-              k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
+    bool ok = c->n == n + (c->attr.attention.mask >= 0) && c->attr.attention.mask < c->n &&
+              d >= 0 && k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
     DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f',
                                  "query, key "
                                  "and value of "
@@ -35617,9 +35739,10 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
         ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) &&
              dync__att_is(q + 5, q, q->dtype, L, E) && dync__att_is(q + 6, q, q->dtype, S, E) &&
              dync__att_is(q + 7, q, q->dtype, S, V);
-    const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    const dync__operand *mask = c->attr.attention.mask >= 0 ? &c->operand[c->attr.attention.mask]
+                                                            : NULL;
     if (mask)
-        ok = ok && !c->attr[0] &&
+        ok = ok && !c->attr.attention.causal &&
              dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
     return dync__kcall_expect(c, ok && L && E && S && V,
                               "query [.., L, E], key [.., S, E], "
@@ -35919,7 +36042,8 @@ typedef struct dync__rnn {
 
 static const dync__operand *dync__rnn_operand(const dync__kcall *c, int role)
 {
-    return c->attr[2 + role] >= 0 ? &c->operand[c->attr[2 + role]] : NULL;
+    int place = c->attr.rnn.role[role];
+    return place >= 0 ? &c->operand[place] : NULL;
 }
 
 static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data)
@@ -35927,8 +36051,8 @@ static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data
     const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
     memset(r, 0, sizeof *r);
     r->call = c;
-    r->gates = (int)c->attr[0];
-    r->reverse = (c->attr[1] & 1) != 0;
+    r->gates = (int)c->attr.rnn.gates;
+    r->reverse = c->attr.rnn.reverse;
     r->dtype = c->operand[0].dtype;
     r->type = dync__operand_working(r->dtype);
     r->bytes = dync__dtype_info(r->dtype)->bytes;
@@ -35939,7 +36063,7 @@ static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data
     r->width = r->gates * r->hidden;
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
         const dync__operand *o = dync__rnn_operand(c, i);
-        if (o && data) r->at[i] = dync__operand_at(o, data[c->attr[2 + i]]);
+        if (o && data) r->at[i] = dync__operand_at(o, data[c->attr.rnn.role[i]]);
     }
 }
 
@@ -36013,7 +36137,7 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
     dync__lb *b = &x.p.b;
     /* 3.5 ULP behind a sum of H products in F32 */
-    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;
+    b->fast_math = r->call->attr.rnn.fast || r->type == DYNC_F32;
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN),
         hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN),
@@ -36140,10 +36264,9 @@ static bool dync__rnn_fits(const dync__rnn *r)
     static const char *const form[DYNC__RNN_ROLES] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
                                                       "LNH", "LNW", "LNH", "NH", "NH", "NH"};
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
-        const dync__operand *o = r->call->attr[2 + i] < r->call->n ? dync__rnn_operand(r->call, i)
-                                                                   : NULL;
-        if (r->call->attr[2 + i] >= 0 &&
-            (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i])))
+        int place = r->call->attr.rnn.role[i];
+        const dync__operand *o = place < r->call->n ? dync__rnn_operand(r->call, i) : NULL;
+        if (place >= 0 && (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i])))
             return false;
         for (int d = 0; o && d < o->lay.ndim; d++) {
             char c = form[i][d];
@@ -36162,14 +36285,13 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
                                      dync_status (*piece)(const dync__rnn *, dync__code **))
 {
     dync__rnn r;
-    bool ok = c->n > 3 && c->attr[2 + DYNC__RNN_OUT] < c->n &&
+    int64_t gates = c->attr.rnn.gates;
+    bool ok = c->n > 3 && c->attr.rnn.role[DYNC__RNN_OUT] < c->n &&
               dync__rnn_operand(c, DYNC__RNN_OUT) &&
               dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
-    DYNC__TRY(
-        dync__kcall_expect(c,
-                           ok && (c->attr[0] == DYNC__RNN_ONE || c->attr[0] == DYNC__RNN_GRU ||
-                                  c->attr[0] == DYNC__RNN_LSTM),
-                           "1, 3 or 4 gates and an output [L, N, H]"));
+    DYNC__TRY(dync__kcall_expect(
+        c, ok && (gates == DYNC__RNN_ONE || gates == DYNC__RNN_GRU || gates == DYNC__RNN_LSTM),
+        "1, 3 or 4 gates and an output [L, N, H]"));
     dync__rnn_open(&r, c, NULL);
     ok = dync__rnn_fits(&r);
     for (int i = 0; i < DYNC__RNN_ROLES; i++)
@@ -36184,14 +36306,15 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c)
 {
     unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
-    return dync__rnn_prepare(c, must | (c->attr[0] == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0),
+    return dync__rnn_prepare(c,
+                             must | (c->attr.rnn.gates == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0),
                              dync__rnn_forward_piece);
 }
 DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c)
 {
     unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
-    if (c->attr[0] == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
-    if (c->attr[0] != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
+    if (c->attr.rnn.gates == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
+    if (c->attr.rnn.gates != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
     return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
 }
 
@@ -37421,11 +37544,12 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
 {
     int64_t channels = o->lay.shape[1];
     if (dync__cv_is(c, DYNC__K_conv2d)) {
+        int64_t groups = c->attr.conv.groups;
         const int64_t *w = c->operand[1].lay.shape;
-        bool depthwise = w[1] == 1 && c->attr[6] > 1 && w[0] == c->attr[6];
-        if (!depthwise) channels /= c->attr[6];
+        bool depthwise = w[1] == 1 && groups > 1 && w[0] == groups;
+        if (!depthwise) channels /= groups;
         /* it would take narrower vectors */
-        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;
+        if (w[0] / (depthwise ? 1 : groups) <= v->V / 2) return false;
     }
     return channels % v->V == 0;
 }
@@ -37945,7 +38069,7 @@ static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dyn
         own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
               p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
     s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
-                                         dync__operand_numel(index), c->attr[0]);
+                                         dync__operand_numel(index), c->attr.index.size);
 }
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
@@ -38038,10 +38162,11 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         dync__str_add(s, "\n");
     }
     for (int i = 0; i < p->n_steps; i++) {
-        const char *with = p->step[i].call && p->step[i].code ? " with epilogue" : "";
-        dync__str_addf(s, "  step %d %s%s slots", i,
-                       p->step[i].call ? p->step[i].call->row->name : "kernel", with);
+        const dync__kcall *c = p->step[i].call;
+        const char *with = c && p->step[i].code ? " with epilogue" : "";
+        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
+        if (c) dync__attr_print(s, c->row->attr, &c->attr);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
         if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);
@@ -39367,7 +39492,7 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dy
 /* elements */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
-                                       int n_attr, const int64_t *attr);
+                                       const dync__attr *);
 
 /* ---- dispatch.c and eager.c ------------------------------------------------------------------ */
 enum {
@@ -47011,8 +47136,7 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
 }
 
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
-                                       const dync__operand *operands, int n_attr,
-                                       const int64_t *attr)
+                                       const dync__operand *operands, const dync__attr *attr)
 {
     dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -47021,9 +47145,8 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
     c->origin = pb->origin;
     c->user_op = pb->user_op;
     c->at = pb->at;
-    c->fattr[0] = 1;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
-    for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
+    if (attr) c->attr = *attr;
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -47058,7 +47181,7 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
         return dync__arg_number(&call->args[1]) != 0
                    ? DYNC_OK
                    : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL)
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
                                   : DYNC_OK;
 }
 
@@ -47633,7 +47756,7 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     op[2].written = true;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (op[0].lay.shape[op[0].lay.ndim - 1] == 0) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
+    return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, NULL);
 }
 
 DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -47646,7 +47769,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     op[3].written = true;
     if (dync__dtype_info(out->dtype)->kind == 'f') {
         DYNC__TRY(dync__layout_expand(&in[0].lay, 2, out->lay.shape, &op[2].lay));
-        return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, 0, NULL);
+        return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, NULL);
     }
     dync__operand product[3] = {in[1], in[2], {0}}, sum[2];
     dync__tensor a = {.dtype = out->dtype, .lay = out->lay},
@@ -47656,7 +47779,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
         .row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
     DYNC__TRY(dync__lower_temp(pb, out->dtype, 2, out->lay.shape, &product[2]));
     product[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, 0, NULL));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, NULL));
     sum[0] = product[2];
     sum[1] = in[0];
     return dync__lower_pointwise(pb, &add, sum, out);
@@ -47670,15 +47793,15 @@ static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64
     out[1] = a->n ? a->as.dims[a->n - 1] : otherwise[1];
 }
 
-/* stride2 pad2 dilation2 groups, from arguments first, first + 1, ... */
-static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *attr)
+/* From argument `first` on: stride, pad, dilation, groups. */
+static dync__attr dync__lower_conv_attr(const dync__opcall *call, int first)
 {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__lower_pair(&call->args[first], one, attr);
-    dync__lower_pair(&call->args[first + 1], zero, attr + 2);
-    dync__lower_pair(&call->args[first + 2], one, attr + 4);
-    attr[6] = call->args[first + 3].as.i;
-    attr[7] = 0;
+    dync__attr attr = {.conv = {.groups = call->args[first + 3].as.i}};
+    dync__lower_pair(&call->args[first], one, attr.conv.stride);
+    dync__lower_pair(&call->args[first + 1], zero, attr.conv.pad);
+    dync__lower_pair(&call->args[first + 2], one, attr.conv.dilation);
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
@@ -47686,17 +47809,16 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
-    int64_t attr[8];
+    dync__attr attr = dync__lower_conv_attr(call, 3);
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_conv_attr(call, 3, attr);
     if (pb->winograd)
-        attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6],
-                                      pb->winograd);
+        attr.conv.winograd = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape,
+                                                 attr.conv.groups, pb->winograd);
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
-    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 8, attr);
+    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, &attr);
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */
@@ -47714,35 +47836,42 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
                                                   const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
-    int64_t attr[8];
+    dync__attr attr = dync__lower_conv_attr(call, 3);
     bool none = dync__lower_empty(&in[0]);
-    dync__lower_conv_attr(call, 3, attr);
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 8, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, &attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, 7, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, &attr));
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
+}
+
+/* From argument `first` on: kernel, stride (or the kernel's), pad. */
+static dync__attr dync__lower_pool_attr(const dync__opcall *call, int first)
+{
+    static const int64_t zero[2] = {0, 0};
+    dync__attr attr = {.pool = {.dilation = {1, 1}}};
+    dync__lower_pair(&call->args[first], NULL, attr.pool.kernel);
+    dync__lower_pair(&call->args[first + 1], attr.pool.kernel, attr.pool.stride);
+    dync__lower_pair(&call->args[first + 2], zero, attr.pool.pad);
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
     dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
                            dync__lower_written(&out[1], 4)};
-    int64_t attr[9];
+    dync__attr attr = dync__lower_pool_attr(call, 1);
+    static const int64_t one[2] = {1, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_pair(&call->args[1], NULL, attr);
-    dync__lower_pair(&call->args[2], attr, attr + 2);
-    dync__lower_pair(&call->args[3], zero, attr + 4);
-    dync__lower_pair(&call->args[4], one, attr + 6);
-    attr[8] = call->args[5].as.i;
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
+    dync__lower_pair(&call->args[4], one, attr.pool.dilation);
+    attr.pool.ceil = call->args[5].as.i;
+    return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
@@ -47752,7 +47881,7 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
                            dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
+    return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, NULL);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -47764,17 +47893,19 @@ static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
 {
     const dync__operand *m = dync__lower_operand(call, in, mask),
                         *q = &op[kernel == DYNC__K_attention ? 0 : 1];
-    int64_t attr[4] = {call->args[mask + 1].as.i, pb->fast_math, -1, 0};
-    double scale = dync__arg_number(&call->args[mask + 2]);
-    memcpy(&attr[3], &scale, sizeof scale);
+    dync__attr attr = {.attention = {.causal = call->args[mask + 1].as.i != 0,
+                                     .fast = pb->fast_math,
+                                     .mask = -1,
+                                     .scale = dync__arg_number(&call->args[mask + 2])}};
     if (m) {
         int64_t shape[DYNC_MAX_DIMS];
         memcpy(shape, q->lay.shape, sizeof shape);
         shape[q->lay.ndim - 1] = q[1].lay.shape[q->lay.ndim - 2];
-        op[attr[2] = n++] = *m;
+        attr.attention.mask = (int8_t)n;
+        op[n++] = *m;
         DYNC__TRY(dync__layout_expand(&m->lay, q->lay.ndim, shape, &op[n - 1].lay));
     }
-    return dync__lower_kcall(pb, kernel, n, op, 4, attr);
+    return dync__lower_kcall(pb, kernel, n, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call,
@@ -47810,14 +47941,14 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 
 typedef struct dync__lower_rnn {
     dync__operand op[DYNC__KCALL_OPERANDS];
-    int64_t attr[2 + DYNC__RNN_ROLES];
+    dync__attr attr;
     int n;
 } dync__lower_rnn;
 
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written)
 {
     if (!x || dync__lower_empty(x)) return;
-    l->attr[2 + role] = l->n;
+    l->attr.rnn.role[role] = (int8_t)l->n;
     l->op[l->n] = *x;
     l->op[l->n++].written = written;
 }
@@ -47825,10 +47956,13 @@ static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operan
 static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call,
                                   int gates)
 {
-    memset(l->attr, -1, sizeof l->attr);
+    dync__attr_rnn *a = &l->attr.rnn;
     l->n = 0;
-    l->attr[0] = call->args[gates].as.i;
-    l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
+    memset(&l->attr, 0, sizeof l->attr);
+    memset(a->role, -1, sizeof a->role);
+    a->gates = call->args[gates].as.i;
+    a->reverse = call->args[gates + 1].as.i != 0;
+    a->fast = pb->fast_math;
 }
 
 static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
@@ -47856,7 +47990,7 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
         dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
     }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, &l.attr);
 }
 
 DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call,
@@ -47877,40 +48011,35 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, &l.attr);
 }
 
-/* kernel2 stride2 pad2 ceil count_include_pad divisor, from arguments first, ... */
-static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *attr)
+/* As dync__lower_pool_attr; then ceil, count_include_pad. */
+static dync__attr dync__lower_avg_attr(const dync__opcall *call, int first)
 {
-    static const int64_t zero[2] = {0, 0};
-    dync__lower_pair(&call->args[first], NULL, attr);
-    dync__lower_pair(&call->args[first + 1], attr, attr + 2);
-    dync__lower_pair(&call->args[first + 2], zero, attr + 4);
-    attr[6] = call->args[first + 3].as.i;
-    attr[7] = call->args[first + 4].as.i;
-    attr[8] = 0;
+    dync__attr attr = dync__lower_pool_attr(call, first);
+    attr.pool.ceil = call->args[first + 3].as.i;
+    attr.pool.include_pad = call->args[first + 4].as.i;
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
-    int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_avg_attr(call, 1, attr);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
+    dync__attr attr = dync__lower_avg_attr(call, 1);
+    return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
                                                  const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
-    int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
-    dync__lower_avg_attr(call, 2, attr);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
+    dync__attr attr = dync__lower_avg_attr(call, 2);
+    return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, &attr);
 }
 
 /* ---- scans, sorting, scattering -------------------------------------------------------------- */
@@ -47920,13 +48049,13 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
                                     const dync__operand *out)
 {
     dync__operand op[2], x;
-    int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
+    dync__attr attr = {.scan = {dync__lower_axis(&call->args[1], in->lay.ndim)}};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);
-    return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
+    return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -47934,9 +48063,10 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
 {
     dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
                            dync__lower_written(&out[1], 1)};
-    int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
+    dync__attr attr = {
+        .sort = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
 }
 
 /* Elsewhere than on the CPU all is sorted first. */
@@ -47946,15 +48076,16 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     dync__operand x = dync__lower_lifted(in, 1),
                   op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)},
                   whole[3] = {x};
-    int64_t attr[3] = {dync__lower_axis(&call->args[2], in->lay.ndim), call->args[3].as.i != 0, 1};
+    int dim = dync__lower_axis(&call->args[2], in->lay.ndim);
+    dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, &attr));
     for (int i = 1; i < 3; i++) {
-        whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
+        whole[i].lay.shape[dim] = op[i].lay.shape[dim];
         DYNC__TRY(dync__lower_copy(pb, &whole[i], &op[i]));
     }
     return DYNC_OK;
@@ -47966,7 +48097,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
                                          int kernel)
 {
     dync__operand index, source, op[4];
-    int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
+    dync__attr attr = {.scatter = {dync__lower_axis(&call->args[1], in->lay.ndim), 1}};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[1])) return dync__lower_copy(pb, &in[0], out);
     DYNC__TRY(dync__lower_as(pb, &in[1], DYNC_I64, &index));
@@ -47980,7 +48111,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[1] = dync__lower_lifted(&index, 1);
     op[2] = dync__lower_lifted(&source, 1);
     op[3] = dync__lower_written(out, 1);
-    return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
+    return dync__lower_kcall(pb, kernel, 4, op, &attr);
 }
 
 #define DYNC__LOWER_SCATTERED(name)                                                        \
@@ -47999,9 +48130,10 @@ DYNC__LOWER_SCATTERED(index_add)
 static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size)
 {
     dync__operand op = dync__lower_lifted(index, 1);
+    dync__attr attr = {.index = {size}};
     for (int d = 0; d < op.lay.ndim; d++)
         if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size)
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
                                   : DYNC_OK;
 }
 
@@ -48011,10 +48143,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
                                       int64_t stride, const dync__operand *out)
 {
     if (size == 0 && !dync__lower_empty(out))
-        return dync__fail(DYNC_ERR_INDEX, "index out of "
-                                          "range: the "
-                                          "indexed dim is "
-                                          "empty");
+        return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
@@ -76759,14 +76888,14 @@ static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor
 
 static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch)
 {
-    const dync__node *n = (const dync__node *)(uintptr_t)k->attr[0];
+    const dync__node *n = k->attr.opaque.node;
     dync__tensor *t[DYNC__KCALL_OPERANDS];
     int made = 0;
     (void)scratch;
     for (; made < k->n; made++) {
         const dync__operand *o = &k->operand[made];
         size_t bytes = (size_t)dync__layout_span(&o->lay) * dync__dtype_info(o->dtype)->bytes;
-        dync__storage *storage = dync__storage_borrow((int)k->attr[1], data[made], bytes);
+        dync__storage *storage = dync__storage_borrow(k->attr.opaque.device, data[made], bytes);
         if (!storage || !(t[made] = dync__tensor_new(storage, o->dtype, &o->lay))) break;
     }
     dync_status status = made == k->n ? dync__opaque_call(n, k->n - n->nout, t) : DYNC_ERR_MEMORY;
@@ -76778,7 +76907,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
+    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true, NULL};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
@@ -76788,8 +76917,8 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n
     k->row = &row;
     k->n = n_in + n->nout;
     k->origin = n->target;
-    k->attr[0] = (int64_t)(uintptr_t)n;
-    k->attr[1] = pb->device;
+    k->attr.opaque.node = n;
+    k->attr.opaque.device = pb->device;
     for (int i = 0; i < k->n; i++) {
         k->operand[i] = i < n_in ? in[i] : out[i - n_in];
         k->operand[i].written = i >= n_in;
@@ -78749,13 +78878,14 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
                              *const out_var[] = {"n", "o", "i", "j"};
     const dync__operand *x = &call->operand[0], *w = &call->operand[1],
                         *y = &call->operand[call->n - 1];
-    int64_t groups = call->attr[6], per_in = w->lay.shape[1],
+    const dync__attr_conv *a = &call->attr.conv;
+    int64_t groups = a->groups, per_in = w->lay.shape[1],
             per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
     DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
     dync__format(init, sizeof init, "%s sum = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr,
-                                     call->attr + 2, call->attr + 4, "c", per_in);
+    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], a->stride,
+                                     a->pad, a->dilation, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
     dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
     if (groups > 1)
@@ -78779,11 +78909,12 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
-    const int64_t *a = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     char init[96];
     DYNC__TRY(dync__csource_head(s, call, name, "xyk"));
     dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, a + 6, NULL, 0);
+    int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
+                                     a->dilation, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(
@@ -78800,19 +78931,21 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
-    static const int64_t one[2] = {1, 1};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
-    const int64_t *a = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     char init[64];
-    if (a[6] || a[8])
+    if (a->ceil || a->divisor)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, one, NULL, 0);
+    int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
+                                     a->dilation, NULL, 0);
     dync__str_addf(s, "%*ssum += ", 4 * depth, "");
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ", count++;\n%*s}\n", 4 * depth - 4, "");
-    if (a[7]) dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "", (long long)(a[0] * a[1]));
+    if (a->include_pad)
+        dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "",
+                       (long long)(a->kernel[0] * a->kernel[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),

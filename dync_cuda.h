@@ -8333,11 +8333,11 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
         memcpy(array[i]->stride, o->lay.stride, sizeof array[i]->stride);
     }
     for (int i = 0; i < 2; i++) {
-        v->s[i] = call->attr[i];
-        v->p[i] = call->attr[2 + i];
-        v->d[i] = call->attr[4 + i];
+        v->s[i] = call->attr.conv.stride[i];
+        v->p[i] = call->attr.conv.pad[i];
+        v->d[i] = call->attr.conv.dilation[i];
     }
-    v->groups = call->attr[6];
+    v->groups = call->attr.conv.groups;
     v->gc = v->w.shape[1];
     v->go = v->w.shape[0] / v->groups;
     int64_t plane = v->y.shape[2] * v->y.shape[3];
@@ -9167,19 +9167,20 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
-                  *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape,
+                  *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
     bool few = dync__cl_is_few(ws[1], ws);
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]),
-        o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, a->groups),
+        o = dync__cl_loop(&c, ws[0] / a->groups), oy = dync__cl_loop(&c, ys[2]),
         ox = dync__cl_loop(&c, ys[3]);
     int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out],
                   bias = call->operand[2];
-    int64_t xg = ws[1], wg = ws[0] / t[6];
+    int64_t xg = ws[1], wg = ws[0] / a->groups;
     /* channels as group and channel of it: a stride for the group */
     dync__kcall grouped = *call;
     c.call = &grouped;
@@ -9191,8 +9192,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
         at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0),
-            ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int iy = dync__cl_form(&c, down * a->dilation[0] - a->pad[0], oy, a->stride[0], n, 0),
+            ix = dync__cl_form(&c, right * a->dilation[1] - a->pad[1], ox, a->stride[1], n, 0);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
         sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
@@ -9200,8 +9201,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     }
     if (!few) {
         at_x[4] = at_w[4] = i;
-        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
-            ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
+            ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
         int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
@@ -9234,35 +9235,41 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
 static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape,
-                  *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape,
+                  *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
-    bool few = dync__cl_is_few(ws[0] / t[6], ws);
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]),
-        h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
-    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+    bool few = dync__cl_is_few(ws[0] / a->groups, ws);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, a->groups),
+        i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
+        sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / a->groups), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
     int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
         at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
-    for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
+    for (int64_t tap = 0; few && tap < ws[0] / a->groups * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2],
-                                 &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1],
-                                 ys[3], &ok_x);
+        int oy = dync__cl_source(&c,
+                                 dync__cl_form(&c, a->pad[0] - down * a->dilation[0], h, 1, n, 0),
+                                 a->stride[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c,
+                                 dync__cl_form(&c, a->pad[1] - right * a->dilation[1], w, 1, n, 0),
+                                 a->stride[1], ys[3], &ok_x);
         sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
                            ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
         at_y[4] = at_w[4] = o;
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+        int oy = dync__cl_source(&c, dync__cl_form(&c, a->pad[0], h, 1, ky, -a->dilation[0]),
+                                 a->stride[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, a->pad[1], w, 1, kx, -a->dilation[1]),
+                                 a->stride[1], ys[3], &ok_x);
         int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x),
                                  type, dync__lb_f(&c.b, type, 0));
         sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
@@ -9276,20 +9283,21 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
 static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
-                  *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape,
+                  *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
-    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]),
+    int g = dync__cl_loop(&c, a->groups), o = dync__cl_loop(&c, ws[0] / a->groups),
         i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
         n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
-        ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
+    int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
+        ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
     int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                          dync__cl_inside(&c, ix, xs[3]));
     int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1},
@@ -9323,19 +9331,18 @@ typedef struct dync__cl_pool {
     int64_t h, w;
 } dync__cl_pool;
 
-static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down,
-                                         int64_t right)
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code)
 {
-    const int64_t *t = c->call->attr;
+    const dync__attr_pool *a = &c->call->attr.pool;
     const dync__operand *in = &c->call->operand[0];
     dync__cl_pool p = {.rank = in->lay.ndim, .type = dync__cl_working(in->dtype)};
     p.n = dync__cl_planes(c, &c->call->operand[1], p.pairs, &p.oy, &p.ox);
-    int n_outer = c->n, ky = dync__cl_loop(c, t[0]), kx = dync__cl_loop(c, t[1]);
+    int n_outer = c->n, ky = dync__cl_loop(c, a->kernel[0]), kx = dync__cl_loop(c, a->kernel[1]);
     p.h = in->lay.shape[p.rank - 2];
     p.w = in->lay.shape[p.rank - 1];
     dync__cl_begin(c, code, n_outer);
-    p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
-    p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
+    p.iy = dync__cl_form(c, -a->pad[0], p.oy, a->stride[0], ky, a->dilation[0]);
+    p.ix = dync__cl_form(c, -a->pad[1], p.ox, a->stride[1], kx, a->dilation[1]);
     p.ok =
         dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
     return p;
@@ -9352,7 +9359,7 @@ static void dync__cl_pool_result(dync__cl_pool *p)
 static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code);
     int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type,
                              dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
@@ -9379,18 +9386,18 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
 /* What the average over the window at oy, ox divides by; both I64. */
 static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
 {
-    const int64_t *t = c->call->attr;
+    const dync__attr_pool *a = &c->call->attr.pool;
     int size[2];
-    if (t[8]) return dync__cl_i(c, t[8]);
+    if (a->divisor) return dync__cl_i(c, a->divisor);
     for (int d = 0; d < 2; d++) {
-        int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
-        int from = dync__cl_op(c, DYNC__P_sub,
-                               dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])),
-                               dync__cl_i(c, pad));
+        int64_t length = d ? w : h, kernel = a->kernel[d], pad = a->pad[d];
+        int from = dync__cl_op(
+            c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, a->stride[d])),
+            dync__cl_i(c, pad));
         int to = dync__cl_op(c, DYNC__P_min,
                              dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)),
-                             dync__cl_i(c, t[7] ? length + pad : length));
-        if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
+                             dync__cl_i(c, a->include_pad ? length + pad : length));
+        if (!a->include_pad) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
         size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
     }
     return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
@@ -9399,7 +9406,7 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
 static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code);
     int zero = dync__lb_f(&c.b, p.type, 0);
     int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
                               dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)),
@@ -9419,16 +9426,16 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
 static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
     int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim,
                                                         type = dync__cl_working(gx->dtype),
                                                         n = dync__cl_planes(&c, gx, pairs, &y, &x);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int n_outer = c.n, ky = dync__cl_loop(&c, a->kernel[0]), kx = dync__cl_loop(&c, a->kernel[1]);
     dync__cl_begin(&c, code, n_outer);
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2],
+    int oy = dync__cl_source(&c, dync__cl_form(&c, a->pad[0], y, 1, ky, -1), a->stride[0],
                              gy->lay.shape[rank - 2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3],
+    int ox = dync__cl_source(&c, dync__cl_form(&c, a->pad[1], x, 1, kx, -1), a->stride[1],
                              gy->lay.shape[rank - 1], &ok_x);
     int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
     int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);
@@ -9550,21 +9557,20 @@ static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, 
 static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__fap_array *k)
 {
     const dync__kcall *call = x->call;
-    double scale;
-    memcpy(&scale, &call->attr[3], sizeof scale);
+    const dync__attr_attention *a = &call->attr.attention;
     int s = dync__lb_reduce(
         &x->b, DYNC__R_SUM,
         dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, q, 0, 2), dync__fap_load(x, k, 1, 2)));
     x->b.section = 2;
-    s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, scale));
+    s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, a->scale));
     int hidden = dync__lb_f(&x->b, x->type, -HUGE_VAL);
-    if (call->attr[2] >= 0) {
-        dync__fap_array m = dync__fap_operand(x, (int)call->attr[2]);
+    if (a->mask >= 0) {
+        dync__fap_array m = dync__fap_operand(x, a->mask);
         int seen = dync__fap_load(x, &m, 0, 1);
         s = m.o.dtype == DYNC_BOOL ? dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden)
                                    : dync__fap_op(x, DYNC__P_add, s, seen);
     }
-    if (!call->attr[0]) return s;
+    if (!a->causal) return s;
     int64_t ahead[DYNC__LOOP_MAX_DIMS] = {0};
     ahead[x->n_batch] = 1;
     ahead[x->n_batch + 1] = -1;
@@ -9637,8 +9643,7 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *ca
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__fap x;
-    double scale;
-    memcpy(&scale, &call->attr[3], sizeof scale);
+    double scale = call->attr.attention.scale;
     dync__fap_open(&x, code, call, 1);
     dync__fap_array a[9], w, d, dot; /* gy, q, k, v, y, log, gq, gk, gv */
     for (int i = 0; i < 9; i++) a[i] = dync__fap_operand(&x, i);
@@ -10495,7 +10500,8 @@ static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
 {
     for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
         int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
-        if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
+        if (call->attr.attention.causal || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d])
+            return;
         for (int i = 0; i < call->n; i++)
             if (i != 1 && i != 2 && rows > 1 && shared > 1 &&
                 o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1])
@@ -10522,9 +10528,10 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
     c->k = c->q + 1;
     c->v = c->q + 2;
     c->gy = grad ? c->op : NULL;
-    c->mask = call->attr[2] >= 0 ? &c->op[call->attr[2]] : NULL;
-    c->causal = call->attr[0] != 0;
-    memcpy(&c->scale, &call->attr[3], sizeof c->scale);
+    const dync__attr_attention *a = &call->attr.attention;
+    c->mask = a->mask >= 0 ? &c->op[a->mask] : NULL;
+    c->causal = a->causal;
+    c->scale = a->scale;
     c->vec = vec;
     c->dtype = c->q->dtype;
     c->mma = c->dtype != DYNC_F32;
@@ -12193,12 +12200,13 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     *done = false;
     if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
+    const dync__attr_rnn *a = &call->attr.rnn;
     for (int i = 0; i < DYNC__RNN_ROLES; i++)
-        u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
+        u.at[i] = a->role[i] >= 0 ? &call->operand[a->role[i]] : NULL;
     const dync__layout *out = &u.at[DYNC__RNN_OUT]->lay;
-    u.gates = (int)call->attr[0];
+    u.gates = (int)a->gates;
     u.pack = u.gates == 3 ? 4 : u.gates;
-    u.reverse = (call->attr[1] & 1) != 0;
+    u.reverse = a->reverse;
     u.type = dync__dtype_info(call->operand[0].dtype)->compute;
     u.bytes = dync__dtype_info(u.type)->bytes;
     u.ty = dync__ptx_type(u.type);
@@ -12657,7 +12665,7 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
     *done = call->row == dync__kernel_row(DYNC__K_sort);
     if (!*done) return DYNC_OK;
     return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
-                               (int)call->attr[0], call->attr[1] != 0, buf);
+                               (int)call->attr.sort.dim, call->attr.sort.descending, buf);
 }
 
 /* ==== cuda/scatter.c =============================================================================== */
@@ -13121,7 +13129,7 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
                         *source = &call->operand[2], *out = &call->operand[3];
     dync__operand wide = *out;
     int32_t to = 3;
-    int dim = (int)call->attr[0], compute = dync__dtype_info(out->dtype)->compute;
+    int dim = (int)call->attr.scatter.dim, compute = dync__dtype_info(out->dtype)->compute;
     bool widen = add && compute != out->dtype && compute != DYNC_BOOL;
     if (dync__cuda_numel(out, -1) == 0) return DYNC_OK;
     if (widen) {
@@ -13143,7 +13151,7 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
                    .shared = slices,
                    .walked = slices ? source->lay.shape : index->lay.shape,
                    .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
-                   .scale = slices ? call->fattr[0] : 1.0};
+                   .scale = slices ? call->attr.scatter.alpha : 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
 }
@@ -13211,7 +13219,7 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__
  * each, after a launch that adds up every chunk. Texts are made for one set of sizes. Sources:
  * Blelloch 1990 (scans). */
 
-/* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
+/* ---- cumsum: x, y ----------------------------------------------------------------- */
 
 enum {
     DYNC__SCAN_BLOCK = 256,
@@ -13427,7 +13435,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     memset(&s, 0, sizeof s);
     s.x = &call->operand[0];
     s.y = &call->operand[1];
-    s.dim = (int)call->attr[0];
+    s.dim = (int)call->attr.scan.dim;
     s.compute = dync__dtype_info(s.x->dtype)->compute;
     s.type = s.compute == DYNC_F32 || s.compute == DYNC_F64 ? "f64" : "s64";
     s.add = s.type[0] == 'f' ? "add.rn.f64" : "add.s64";

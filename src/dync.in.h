@@ -126,9 +126,12 @@ DYNC__HOT
 DYNC__COLD
 #include "codegen/csrc.c"
 DYNC__PLAIN
+#include "kernel/attr.h"
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
 #include "kernel/gemm.h"
+DYNC__COLD
+#include "kernel/attr.c"
 DYNC__BESIDE_JIT
 #include "kernel/operand.c"
 #include "kernel/gemm.c"

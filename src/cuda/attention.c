@@ -41,7 +41,8 @@ static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
 {
     for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
         int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
-        if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
+        if (call->attr.attention.causal || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d])
+            return;
         for (int i = 0; i < call->n; i++)
             if (i != 1 && i != 2 && rows > 1 && shared > 1 &&
                 o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1])
@@ -68,9 +69,10 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
     c->k = c->q + 1;
     c->v = c->q + 2;
     c->gy = grad ? c->op : NULL;
-    c->mask = call->attr[2] >= 0 ? &c->op[call->attr[2]] : NULL;
-    c->causal = call->attr[0] != 0;
-    memcpy(&c->scale, &call->attr[3], sizeof c->scale);
+    const dync__attr_attention *a = &call->attr.attention;
+    c->mask = a->mask >= 0 ? &c->op[a->mask] : NULL;
+    c->causal = a->causal;
+    c->scale = a->scale;
     c->vec = vec;
     c->dtype = c->q->dtype;
     c->mma = c->dtype != DYNC_F32;

@@ -82,21 +82,20 @@ static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, 
 static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__fap_array *k)
 {
     const dync__kcall *call = x->call;
-    double scale;
-    memcpy(&scale, &call->attr[3], sizeof scale);
+    const dync__attr_attention *a = &call->attr.attention;
     int s = dync__lb_reduce(
         &x->b, DYNC__R_SUM,
         dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, q, 0, 2), dync__fap_load(x, k, 1, 2)));
     x->b.section = 2;
-    s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, scale));
+    s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, a->scale));
     int hidden = dync__lb_f(&x->b, x->type, -HUGE_VAL);
-    if (call->attr[2] >= 0) {
-        dync__fap_array m = dync__fap_operand(x, (int)call->attr[2]);
+    if (a->mask >= 0) {
+        dync__fap_array m = dync__fap_operand(x, a->mask);
         int seen = dync__fap_load(x, &m, 0, 1);
         s = m.o.dtype == DYNC_BOOL ? dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden)
                                    : dync__fap_op(x, DYNC__P_add, s, seen);
     }
-    if (!call->attr[0]) return s;
+    if (!a->causal) return s;
     int64_t ahead[DYNC__LOOP_MAX_DIMS] = {0};
     ahead[x->n_batch] = 1;
     ahead[x->n_batch + 1] = -1;
@@ -169,8 +168,7 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *ca
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__fap x;
-    double scale;
-    memcpy(&scale, &call->attr[3], sizeof scale);
+    double scale = call->attr.attention.scale;
     dync__fap_open(&x, code, call, 1);
     dync__fap_array a[9], w, d, dot; /* gy, q, k, v, y, log, gq, gk, gv */
     for (int i = 0; i < 9; i++) a[i] = dync__fap_operand(&x, i);

@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "tile.h"
 
-/* ---- cumsum: x, y; attr: dim ----------------------------------------------------------------- */
+/* ---- cumsum: x, y ----------------------------------------------------------------- */
 
 enum {
     DYNC__SCAN_BLOCK = 256,
@@ -223,7 +223,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     memset(&s, 0, sizeof s);
     s.x = &call->operand[0];
     s.y = &call->operand[1];
-    s.dim = (int)call->attr[0];
+    s.dim = (int)call->attr.scan.dim;
     s.compute = dync__dtype_info(s.x->dtype)->compute;
     s.type = s.compute == DYNC_F32 || s.compute == DYNC_F64 ? "f64" : "s64";
     s.add = s.type[0] == 'f' ? "add.rn.f64" : "add.s64";

@@ -66,11 +66,11 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
         memcpy(array[i]->stride, o->lay.stride, sizeof array[i]->stride);
     }
     for (int i = 0; i < 2; i++) {
-        v->s[i] = call->attr[i];
-        v->p[i] = call->attr[2 + i];
-        v->d[i] = call->attr[4 + i];
+        v->s[i] = call->attr.conv.stride[i];
+        v->p[i] = call->attr.conv.pad[i];
+        v->d[i] = call->attr.conv.dilation[i];
     }
-    v->groups = call->attr[6];
+    v->groups = call->attr.conv.groups;
     v->gc = v->w.shape[1];
     v->go = v->w.shape[0] / v->groups;
     int64_t plane = v->y.shape[2] * v->y.shape[3];

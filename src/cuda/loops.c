@@ -185,19 +185,20 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
-                  *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape,
+                  *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
     bool few = dync__cl_is_few(ws[1], ws);
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]),
-        o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, a->groups),
+        o = dync__cl_loop(&c, ws[0] / a->groups), oy = dync__cl_loop(&c, ys[2]),
         ox = dync__cl_loop(&c, ys[3]);
     int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out],
                   bias = call->operand[2];
-    int64_t xg = ws[1], wg = ws[0] / t[6];
+    int64_t xg = ws[1], wg = ws[0] / a->groups;
     /* channels as group and channel of it: a stride for the group */
     dync__kcall grouped = *call;
     c.call = &grouped;
@@ -209,8 +210,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
         at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0),
-            ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int iy = dync__cl_form(&c, down * a->dilation[0] - a->pad[0], oy, a->stride[0], n, 0),
+            ix = dync__cl_form(&c, right * a->dilation[1] - a->pad[1], ox, a->stride[1], n, 0);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
         sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
@@ -218,8 +219,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     }
     if (!few) {
         at_x[4] = at_w[4] = i;
-        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
-            ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
+            ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
         int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
@@ -252,35 +253,41 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
 static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape,
-                  *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape,
+                  *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
-    bool few = dync__cl_is_few(ws[0] / t[6], ws);
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]),
-        h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
-    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
+    bool few = dync__cl_is_few(ws[0] / a->groups, ws);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, a->groups),
+        i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
+        sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / a->groups), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
     int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
         at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
-    for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
+    for (int64_t tap = 0; few && tap < ws[0] / a->groups * ws[2] * ws[3]; tap++) {
         int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2],
-                                 &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1],
-                                 ys[3], &ok_x);
+        int oy = dync__cl_source(&c,
+                                 dync__cl_form(&c, a->pad[0] - down * a->dilation[0], h, 1, n, 0),
+                                 a->stride[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c,
+                                 dync__cl_form(&c, a->pad[1] - right * a->dilation[1], w, 1, n, 0),
+                                 a->stride[1], ys[3], &ok_x);
         sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
                            ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
         at_y[4] = at_w[4] = o;
-        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
-        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+        int oy = dync__cl_source(&c, dync__cl_form(&c, a->pad[0], h, 1, ky, -a->dilation[0]),
+                                 a->stride[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, a->pad[1], w, 1, kx, -a->dilation[1]),
+                                 a->stride[1], ys[3], &ok_x);
         int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x),
                                  type, dync__lb_f(&c.b, type, 0));
         sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
@@ -294,20 +301,21 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
 static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape,
-                  *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    const dync__attr_conv *a = &call->attr.conv;
+    const int64_t *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape,
+                  *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
-    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]),
+    int g = dync__cl_loop(&c, a->groups), o = dync__cl_loop(&c, ws[0] / a->groups),
         i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
         n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]),
-        ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
+    int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
+        ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
     int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                          dync__cl_inside(&c, ix, xs[3]));
     int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1},
@@ -341,19 +349,18 @@ typedef struct dync__cl_pool {
     int64_t h, w;
 } dync__cl_pool;
 
-static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down,
-                                         int64_t right)
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code)
 {
-    const int64_t *t = c->call->attr;
+    const dync__attr_pool *a = &c->call->attr.pool;
     const dync__operand *in = &c->call->operand[0];
     dync__cl_pool p = {.rank = in->lay.ndim, .type = dync__cl_working(in->dtype)};
     p.n = dync__cl_planes(c, &c->call->operand[1], p.pairs, &p.oy, &p.ox);
-    int n_outer = c->n, ky = dync__cl_loop(c, t[0]), kx = dync__cl_loop(c, t[1]);
+    int n_outer = c->n, ky = dync__cl_loop(c, a->kernel[0]), kx = dync__cl_loop(c, a->kernel[1]);
     p.h = in->lay.shape[p.rank - 2];
     p.w = in->lay.shape[p.rank - 1];
     dync__cl_begin(c, code, n_outer);
-    p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
-    p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
+    p.iy = dync__cl_form(c, -a->pad[0], p.oy, a->stride[0], ky, a->dilation[0]);
+    p.ix = dync__cl_form(c, -a->pad[1], p.ox, a->stride[1], kx, a->dilation[1]);
     p.ok =
         dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
     return p;
@@ -370,7 +377,7 @@ static void dync__cl_pool_result(dync__cl_pool *p)
 static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code);
     int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type,
                              dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
@@ -397,18 +404,18 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
 /* What the average over the window at oy, ox divides by; both I64. */
 static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
 {
-    const int64_t *t = c->call->attr;
+    const dync__attr_pool *a = &c->call->attr.pool;
     int size[2];
-    if (t[8]) return dync__cl_i(c, t[8]);
+    if (a->divisor) return dync__cl_i(c, a->divisor);
     for (int d = 0; d < 2; d++) {
-        int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
-        int from = dync__cl_op(c, DYNC__P_sub,
-                               dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])),
-                               dync__cl_i(c, pad));
+        int64_t length = d ? w : h, kernel = a->kernel[d], pad = a->pad[d];
+        int from = dync__cl_op(
+            c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, a->stride[d])),
+            dync__cl_i(c, pad));
         int to = dync__cl_op(c, DYNC__P_min,
                              dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)),
-                             dync__cl_i(c, t[7] ? length + pad : length));
-        if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
+                             dync__cl_i(c, a->include_pad ? length + pad : length));
+        if (!a->include_pad) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
         size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
     }
     return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
@@ -417,7 +424,7 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
 static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code);
     int zero = dync__lb_f(&c.b, p.type, 0);
     int sum = dync__lb_reduce(&c.b, DYNC__R_SUM,
                               dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)),
@@ -437,16 +444,16 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
 static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
     int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim,
                                                         type = dync__cl_working(gx->dtype),
                                                         n = dync__cl_planes(&c, gx, pairs, &y, &x);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int n_outer = c.n, ky = dync__cl_loop(&c, a->kernel[0]), kx = dync__cl_loop(&c, a->kernel[1]);
     dync__cl_begin(&c, code, n_outer);
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2],
+    int oy = dync__cl_source(&c, dync__cl_form(&c, a->pad[0], y, 1, ky, -1), a->stride[0],
                              gy->lay.shape[rank - 2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3],
+    int ox = dync__cl_source(&c, dync__cl_form(&c, a->pad[1], x, 1, kx, -1), a->stride[1],
                              gy->lay.shape[rank - 1], &ok_x);
     int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
     int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);

@@ -768,12 +768,13 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     *done = false;
     if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
+    const dync__attr_rnn *a = &call->attr.rnn;
     for (int i = 0; i < DYNC__RNN_ROLES; i++)
-        u.at[i] = call->attr[2 + i] >= 0 ? &call->operand[call->attr[2 + i]] : NULL;
+        u.at[i] = a->role[i] >= 0 ? &call->operand[a->role[i]] : NULL;
     const dync__layout *out = &u.at[DYNC__RNN_OUT]->lay;
-    u.gates = (int)call->attr[0];
+    u.gates = (int)a->gates;
     u.pack = u.gates == 3 ? 4 : u.gates;
-    u.reverse = (call->attr[1] & 1) != 0;
+    u.reverse = a->reverse;
     u.type = dync__dtype_info(call->operand[0].dtype)->compute;
     u.bytes = dync__dtype_info(u.type)->bytes;
     u.ty = dync__ptx_type(u.type);

@@ -460,7 +460,7 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
                         *source = &call->operand[2], *out = &call->operand[3];
     dync__operand wide = *out;
     int32_t to = 3;
-    int dim = (int)call->attr[0], compute = dync__dtype_info(out->dtype)->compute;
+    int dim = (int)call->attr.scatter.dim, compute = dync__dtype_info(out->dtype)->compute;
     bool widen = add && compute != out->dtype && compute != DYNC_BOOL;
     if (dync__cuda_numel(out, -1) == 0) return DYNC_OK;
     if (widen) {
@@ -482,7 +482,7 @@ static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call
                    .shared = slices,
                    .walked = slices ? source->lay.shape : index->lay.shape,
                    .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
-                   .scale = slices ? call->fattr[0] : 1.0};
+                   .scale = slices ? call->attr.scatter.alpha : 1.0};
     if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
     return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
 }

@@ -425,5 +425,5 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
     *done = call->row == dync__kernel_row(DYNC__K_sort);
     if (!*done) return DYNC_OK;
     return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
-                               (int)call->attr[0], call->attr[1] != 0, buf);
+                               (int)call->attr.sort.dim, call->attr.sort.descending, buf);
 }

@@ -64,14 +64,14 @@ static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor
 
 static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch)
 {
-    const dync__node *n = (const dync__node *)(uintptr_t)k->attr[0];
+    const dync__node *n = k->attr.opaque.node;
     dync__tensor *t[DYNC__KCALL_OPERANDS];
     int made = 0;
     (void)scratch;
     for (; made < k->n; made++) {
         const dync__operand *o = &k->operand[made];
         size_t bytes = (size_t)dync__layout_span(&o->lay) * dync__dtype_info(o->dtype)->bytes;
-        dync__storage *storage = dync__storage_borrow((int)k->attr[1], data[made], bytes);
+        dync__storage *storage = dync__storage_borrow(k->attr.opaque.device, data[made], bytes);
         if (!storage || !(t[made] = dync__tensor_new(storage, o->dtype, &o->lay))) break;
     }
     dync_status status = made == k->n ? dync__opaque_call(n, k->n - n->nout, t) : DYNC_ERR_MEMORY;
@@ -83,7 +83,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
+    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true, NULL};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
@@ -93,8 +93,8 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n
     k->row = &row;
     k->n = n_in + n->nout;
     k->origin = n->target;
-    k->attr[0] = (int64_t)(uintptr_t)n;
-    k->attr[1] = pb->device;
+    k->attr.opaque.node = n;
+    k->attr.opaque.device = pb->device;
     for (int i = 0; i < k->n; i++) {
         k->operand[i] = i < n_in ? in[i] : out[i - n_in];
         k->operand[i].written = i >= n_in;

@@ -30,11 +30,11 @@ static void dync__att_open(dync__att *a, const dync__kcall *c, int first, void *
     a->q = &c->operand[first];
     a->k = a->q + 1;
     a->v = a->q + 2;
-    a->mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    a->mask = c->attr.attention.mask >= 0 ? &c->operand[c->attr.attention.mask] : NULL;
     a->data = data;
-    a->causal = c->attr[0] != 0;
-    a->fast = c->attr[1] != 0;
-    memcpy(&a->scale, &c->attr[3], sizeof a->scale);
+    a->causal = c->attr.attention.causal;
+    a->fast = c->attr.attention.fast;
+    a->scale = c->attr.attention.scale;
     a->n_batch = a->q->lay.ndim - 2;
     a->dtype = a->q->dtype;
     a->type = dync__operand_working(a->dtype);
@@ -249,8 +249,8 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 {
     const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
     int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    bool ok = c->n == n + (c->attr[2] >= 0) && c->attr[2] < c->n && d >= 0 &&
-              k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
+    bool ok = c->n == n + (c->attr.attention.mask >= 0) && c->attr.attention.mask < c->n &&
+              d >= 0 && k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
     DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f',
                                  "query, key "
                                  "and value of "
@@ -263,9 +263,10 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
         ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) &&
              dync__att_is(q + 5, q, q->dtype, L, E) && dync__att_is(q + 6, q, q->dtype, S, E) &&
              dync__att_is(q + 7, q, q->dtype, S, V);
-    const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    const dync__operand *mask = c->attr.attention.mask >= 0 ? &c->operand[c->attr.attention.mask]
+                                                            : NULL;
     if (mask)
-        ok = ok && !c->attr[0] &&
+        ok = ok && !c->attr.attention.causal &&
              dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
     return dync__kcall_expect(c, ok && L && E && S && V,
                               "query [.., L, E], key [.., S, E], "

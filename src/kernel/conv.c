@@ -1,11 +1,14 @@
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
  *
- *   x [N, C, H, W]  w [O, C/g, KH, KW] bias [O] y [N, O, OH, OW] attr: stride2 pad2 dilation2
- *                   groups
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]
+ *
  * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla
  * et al. 2006), some output rows at a time so that they stay in L2, and
- *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im) gw += gy
- *                       columns^T
+ *
+ *   y = w columns
+ *   columns' gradient = w^T gy, added back where it came from (col2im)
+ *   gw += gy columns^T
+ *
  * 1x1 windows without stride or padding need no columns. One channel per group that makes few
  * (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
  * shared among threads; gw is summed by one thread in order of images, so the thread count does not
@@ -47,7 +50,7 @@ typedef struct dync__conv {
 static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x,
                             const dync__operand *w, const dync__operand *y)
 {
-    const int64_t *a = call->attr;
+    const dync__attr_conv *a = &call->attr.conv;
     memset(v, 0, sizeof *v);
     v->call = call;
     v->n = x->lay.shape[0];
@@ -59,13 +62,13 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     v->kw = w->lay.shape[3];
     v->oh = y->lay.shape[2];
     v->ow = y->lay.shape[3];
-    v->sy = a[0];
-    v->sx = a[1];
-    v->py = a[2];
-    v->px = a[3];
-    v->dy = a[4];
-    v->dx = a[5];
-    v->groups = a[6];
+    v->sy = a->stride[0];
+    v->sx = a->stride[1];
+    v->py = a->pad[0];
+    v->px = a->pad[1];
+    v->dy = a->dilation[0];
+    v->dx = a->dilation[1];
+    v->groups = a->groups;
     v->gc = v->c / v->groups;
     v->go = v->o / v->groups;
     v->bytes = dync__operand_working(y->dtype) == DYNC_F64 ? 8 : 4;
@@ -480,25 +483,26 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
 DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x,
                                                const dync__operand *w, const dync__operand *y)
 {
-    const int64_t *a = c->attr;
+    const dync__attr_conv *a = &c->attr.conv;
     DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4,
                                  "operands of rank 4"));
     DYNC__TRY(dync__kcall_expect(
         c, x->dtype == y->dtype && w->dtype == y->dtype && dync__dtype_info(y->dtype)->kind == 'f',
         "one float dtype"));
-    DYNC__TRY(dync__kcall_expect(
-        c, a[0] > 0 && a[1] > 0 && a[2] >= 0 && a[3] >= 0 && a[4] > 0 && a[5] > 0 && a[6] > 0,
-        "positive strides, dilations and groups"));
+    for (int d = 0; d < 2; d++)
+        DYNC__TRY(dync__kcall_expect(
+            c, a->stride[d] > 0 && a->pad[d] >= 0 && a->dilation[d] > 0 && a->groups > 0,
+            "positive strides, dilations and groups"));
     const int64_t *xs = x->lay.shape, *ws = w->lay.shape, *ys = y->lay.shape;
     DYNC__TRY(dync__kcall_expect(
-        c, xs[1] == ws[1] * a[6] && ws[0] % a[6] == 0 && ys[0] == xs[0] && ys[1] == ws[0],
+        c, xs[1] == ws[1] * a->groups && ws[0] % a->groups == 0 && ys[0] == xs[0] && ys[1] == ws[0],
         "channels that agree"));
     for (int d = 0; d < 2; d++) {
-        int64_t reach = xs[2 + d] + 2 * a[2 + d] - a[4 + d] * (ws[2 + d] - 1) - 1;
-        DYNC__TRY(
-            dync__kcall_expect(c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a[d] + 1),
-                               "the result's size to follow from "
-                               "the others"));
+        int64_t reach = xs[2 + d] + 2 * a->pad[d] - a->dilation[d] * (ws[2 + d] - 1) - 1;
+        DYNC__TRY(dync__kcall_expect(
+            c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a->stride[d] + 1),
+            "the result's size to follow from "
+            "the others"));
     }
     return DYNC_OK;
 }
@@ -576,7 +580,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
                         v.dy,
                         v.dx,
                         v.groups,
-                        what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
+                        what == DYNC__CJ_WEIGHT ? 0 : c->attr.conv.winograd};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
     if (!c->state && s.winograd) {

@@ -3,6 +3,7 @@
 #ifndef DYNC__KERNEL_H
 #define DYNC__KERNEL_H
 #include "../codegen/codegen.h"
+#include "attr.h"
 
 /* An operand: a strided view of a plan slot. data pointers come at run time (base of the slot; the
  * layout's offset is applied by the kernel). */
@@ -17,8 +18,7 @@ typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n; /* operands, outputs last */
     dync__operand operand[DYNC__KCALL_OPERANDS];
-    int64_t attr[24];
-    double fattr[4];
+    dync__attr attr;
     size_t scratch_bytes; /* asked for by row->prepare */
     /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     size_t run_bytes;
@@ -50,63 +50,40 @@ typedef struct dync__kcall_row {
     dync_status (*prepare)(dync__kcall *); /* checks layouts, sets scratch_bytes; may be NULL */
     /* data[i]: base of operand i's slot */
     dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);
-    bool any_device; /* run takes memory of any device */
+    bool any_device;              /* run takes memory of any device */
+    const dync__attr_field *attr; /* its attributes, for printing; NULL: not printed */
 } dync__kcall_row;
-/*   name                     operands and attributes (every layout may be strided; dtypes f32 f64
- *                            and by way of f32 f16 bf16; integers where said) */
+/* A row: name, form of its attributes (attr.h), operands. Every layout may be strided; dtypes f32,
+ * f64 and by way of f32 f16 and bf16; integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers */ \
-                             /* too */ \
-    X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
-    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 */ \
-                             /* dilation2 groups winograd */ \
-    X(conv2d_grad_input)     /* gy, w, gx; the same attr */ \
-    X(conv2d_grad_weight)    /* x, gy, gw; the same attr */ \
-    X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */ \
-    X(max_pool2d_grad)       /* gy, index, gx */ \
-    X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */ \
-    X(avg_pool2d_grad)       /* gy, gx; the same attr */ \
-    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */ \
-    X(sort)                  /* x, values, indices i64; attr: dim descending stable */ \
-    X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added */ \
-                             /* (fattr[0]: alpha) */ \
-    X(scatter_add)           /* base, index i64, source, out; attr: dim */ \
-    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */ \
-    X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */ \
-    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */ \
-    X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
-                             /* [B.., L], mask [B.., L, S] maybe; */ \
-                             /* attr: causal, fast, place of the mask or -1, bits of the scale */ \
-    X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */ \
-    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */ \
-    X(rnn_layer_grad)        /* the same */
+    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */ \
+    X(addmm, none)               /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
+    X(conv2d, conv)              /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
+    X(conv2d_grad_input, conv)   /* gy, w, gx */ \
+    X(conv2d_grad_weight, conv)  /* x, gy, gw */ \
+    X(max_pool2d, pool)          /* x, y, index i64 or n == 2 */ \
+    X(max_pool2d_grad, none)     /* gy, index, gx */ \
+    X(avg_pool2d, pool)          /* x, y */ \
+    X(avg_pool2d_grad, pool)     /* gy, gx */ \
+    X(cumsum, scan)              /* x, y; any dtype; not on the CPU */ \
+    X(sort, sort)                /* x, values, indices i64; equal elements stay in order */ \
+    X(index_add, scatter)        /* base, index i64, source, out = base with alpha * source's rows added */ \
+    X(scatter_add, scatter)      /* base, index i64, source, out */ \
+    X(scatter, scatter)          /* base, index i64, source, out; the last write in index order wins */ \
+    X(check_index, index)        /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
+    X(check_divisor, none)       /* integers; a zero among them is ZeroDivisionError */ \
+    X(attention, attention)      /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
+                                 /* [B.., L], mask [B.., L, S] maybe */ \
+    X(attention_grad, attention) /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe */ \
+    X(rnn_layer, rnn)            /* operands by role */ \
+    X(rnn_layer_grad, rnn)
 /* clang-format on */
-/* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H]
- * (its gradient), the recurrent weight [gates H, H] and bias, states at the start [N, H], outputs
- * [L, N, H], the last c, what backward wants: c of every step (GRU: the state's share of n) and the
- * gates; incoming gradients of outputs and c, gradients of the states at the start. */
-enum {
-    DYNC__RNN_IN,
-    DYNC__RNN_W,
-    DYNC__RNN_BIAS,
-    DYNC__RNN_H0,
-    DYNC__RNN_C0,
-    DYNC__RNN_OUT,
-    DYNC__RNN_CN,
-    DYNC__RNN_CELLS,
-    DYNC__RNN_GATES,
-    DYNC__RNN_GOUT,
-    DYNC__RNN_GC,
-    DYNC__RNN_GH0,
-    DYNC__RNN_GC0,
-    DYNC__RNN_ROLES
-};
-#define DYNC__X(name) DYNC__K_##name,
+#define DYNC__X(name, form) DYNC__K_##name,
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
-/* conv2d's attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what
+/* The conv attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what
  * is fastest by estimate. */
 DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y,
                                  int64_t groups, int most);

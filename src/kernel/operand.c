@@ -232,7 +232,13 @@ DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const cha
 
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
 {
-#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name, false},
+#define DYNC__NAMED(form, type, name) {#name, DYNC__ATTR_##type, offsetof(dync__attr_##form, name)},
+#define DYNC__X(form) \
+    static const dync__attr_field form[] = {DYNC__ATTR_##form(DYNC__NAMED, form){0}};
+    DYNC__ATTRS(DYNC__X)
+#undef DYNC__X
+    static const dync__attr_field none[] = {{0}};
+#define DYNC__X(name, form) {#name, dync__k_##name##_prepare, dync__k_##name, false, form},
     static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
 #undef DYNC__X
     return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];

@@ -1,12 +1,11 @@
 /* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before:
  * runtime/run.c.
  *
- *   x [.., H, W]  y [.., OH, OW] index [.., OH, OW]: the greatest element's place in its plane, y *
- *                 W + x
- * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad
- * divisor (0: the window's size). Work is on dense arrays (operand.c) of f32, f64 or, for integers,
- * i64; planes are shared among threads. NaN wins a maximum, the last one; of equal elements the
- * first does, as in PyTorch. */
+ *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane,
+ *                                                     y * W + x
+ *
+ * Work is on dense arrays (operand.c) of f32, f64 or, for integers, i64; planes are shared among
+ * threads. NaN wins a maximum, the last one; of equal elements the first does, as in PyTorch. */
 #include "../dync.in.h"
 #include "conv_jit.h"
 
@@ -143,9 +142,9 @@ static void dync__pool2d_run(dync__pool2d *p)
         dync__pool2d_part(p, 0, 1);
 }
 
-/* x: the larger plane, y: the smaller; a: the first of the attributes or NULL */
+/* x: the larger plane, y: the smaller; a: NULL where windows do not matter */
 static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dync__operand *y,
-                              const int64_t *a)
+                              const dync__attr_pool *a)
 {
     int rank = x->lay.ndim;
     memset(p, 0, sizeof *p);
@@ -159,12 +158,16 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->wide = x->dtype == DYNC_F64;
     p->whole = dync__dtype_info(x->dtype)->kind == 'i';
     if (!a) return;
-    p->kh = a[0];
-    p->kw = a[1];
-    p->sy = a[2];
-    p->sx = a[3];
-    p->py = a[4];
-    p->px = a[5];
+    p->kh = a->kernel[0];
+    p->kw = a->kernel[1];
+    p->sy = a->stride[0];
+    p->sx = a->stride[1];
+    p->py = a->pad[0];
+    p->px = a->pad[1];
+    p->dy = a->dilation[0];
+    p->dx = a->dilation[1];
+    p->include_pad = a->include_pad;
+    p->divisor = a->divisor;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -173,18 +176,18 @@ DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__ope
                                                  const dync__operand *y, bool windows)
 {
     int rank = x->lay.ndim;
-    const int64_t *a = c->attr;
-    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank,
-                                 "operands of one rank, 2 "
-                                 "or more"));
+    const dync__attr_pool *a = &c->attr.pool;
+    DYNC__TRY(
+        dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
     DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL,
-                                 "one dtype of "
-                                 "numbers"));
+                                 "one dtype of numbers"));
     for (int d = 0; d < rank - 2; d++)
         DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
-    return dync__kcall_expect(
-        c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0),
-        "positive windows and strides");
+    for (int d = 0; windows && d < 2; d++)
+        DYNC__TRY(dync__kcall_expect(
+            c, a->kernel[d] > 0 && a->stride[d] > 0 && a->pad[d] >= 0 && a->dilation[d] > 0,
+            "positive windows, strides and dilations"));
+    return DYNC_OK;
 }
 
 DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index,
@@ -198,12 +201,12 @@ DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dyn
 DYNC__RARE static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some; else state stays NULL. */
-DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
+DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what)
 {
     dync__pool2d p;
     const int64_t *shape = c->operand[0].lay.shape;
     if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
-    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
+    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], &c->attr.pool);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
     dync__cj_shape s = {channels ? p.planes / channels : 0,
                         channels,
@@ -218,8 +221,8 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
                         p.sx,
                         p.py,
                         p.px,
-                        dy,
-                        dx,
+                        p.dy,
+                        p.dx,
                         channels,
                         0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
@@ -231,12 +234,10 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
 /* Nobody reads the index: its operand is left out. */
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0,
-                                 "2 or 3 operands, positive "
-                                 "dilations"));
+    DYNC__TRY(dync__kcall_expect(c, c->n == 2 || c->n == 3, "2 or 3 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 3) DYNC__TRY(dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]));
-    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE, c->attr[6], c->attr[7]);
+    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE);
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -249,16 +250,17 @@ DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
 
 DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
 {
-    const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
+    const dync__attr_pool *a = &c->attr.pool;
+    const int64_t *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
     int rank = c->operand[0].lay.ndim;
     bool whole = true; /* every window is divided by the same number */
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     for (int d = 0; d < 2; d++)
-        whole = whole &&
-                (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <=
-                                                         x[rank - 2 + d] + 2 * a[4 + d]));
-    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
+        whole = whole && (a->divisor || ((a->pad[d] == 0 || a->include_pad) &&
+                                         (y[rank - 2 + d] - 1) * a->stride[d] + a->kernel[d] <=
+                                             x[rank - 2 + d] + 2 * a->pad[d]));
+    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE);
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -274,9 +276,7 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     dync__dense d[3] = {{0}};
     dync__pool2d p;
     (void)scratch;
-    dync__pool2d_open(&p, &op[0], &op[1], c->attr);
-    p.dy = c->attr[6];
-    p.dx = c->attr[7];
+    dync__pool2d_open(&p, &op[0], &op[1], &c->attr.pool);
     p.max = true;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_all(c, c->n, 1, data, d);
@@ -312,10 +312,9 @@ static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data,
     const dync__operand *op = c->operand;
     dync__dense d[2];
     dync__pool2d p;
-    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
-    dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], c->attr);
-    p.include_pad = c->attr[7] != 0;
-    p.divisor = c->attr[8];
+    const dync__attr_pool *a = &c->attr.pool;
+    float size = (float)(a->divisor ? a->divisor : a->kernel[0] * a->kernel[1]);
+    dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], a);
     p.backward = backward;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_all(c, 2, 1, data, d);

@@ -22,7 +22,8 @@ typedef struct dync__rnn {
 
 static const dync__operand *dync__rnn_operand(const dync__kcall *c, int role)
 {
-    return c->attr[2 + role] >= 0 ? &c->operand[c->attr[2 + role]] : NULL;
+    int place = c->attr.rnn.role[role];
+    return place >= 0 ? &c->operand[place] : NULL;
 }
 
 static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data)
@@ -30,8 +31,8 @@ static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data
     const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
     memset(r, 0, sizeof *r);
     r->call = c;
-    r->gates = (int)c->attr[0];
-    r->reverse = (c->attr[1] & 1) != 0;
+    r->gates = (int)c->attr.rnn.gates;
+    r->reverse = c->attr.rnn.reverse;
     r->dtype = c->operand[0].dtype;
     r->type = dync__operand_working(r->dtype);
     r->bytes = dync__dtype_info(r->dtype)->bytes;
@@ -42,7 +43,7 @@ static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data
     r->width = r->gates * r->hidden;
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
         const dync__operand *o = dync__rnn_operand(c, i);
-        if (o && data) r->at[i] = dync__operand_at(o, data[c->attr[2 + i]]);
+        if (o && data) r->at[i] = dync__operand_at(o, data[c->attr.rnn.role[i]]);
     }
 }
 
@@ -116,7 +117,7 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
     dync__lb *b = &x.p.b;
     /* 3.5 ULP behind a sum of H products in F32 */
-    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;
+    b->fast_math = r->call->attr.rnn.fast || r->type == DYNC_F32;
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN),
         hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN),
@@ -243,10 +244,9 @@ static bool dync__rnn_fits(const dync__rnn *r)
     static const char *const form[DYNC__RNN_ROLES] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
                                                       "LNH", "LNW", "LNH", "NH", "NH", "NH"};
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
-        const dync__operand *o = r->call->attr[2 + i] < r->call->n ? dync__rnn_operand(r->call, i)
-                                                                   : NULL;
-        if (r->call->attr[2 + i] >= 0 &&
-            (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i])))
+        int place = r->call->attr.rnn.role[i];
+        const dync__operand *o = place < r->call->n ? dync__rnn_operand(r->call, i) : NULL;
+        if (place >= 0 && (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i])))
             return false;
         for (int d = 0; o && d < o->lay.ndim; d++) {
             char c = form[i][d];
@@ -265,14 +265,13 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
                                      dync_status (*piece)(const dync__rnn *, dync__code **))
 {
     dync__rnn r;
-    bool ok = c->n > 3 && c->attr[2 + DYNC__RNN_OUT] < c->n &&
+    int64_t gates = c->attr.rnn.gates;
+    bool ok = c->n > 3 && c->attr.rnn.role[DYNC__RNN_OUT] < c->n &&
               dync__rnn_operand(c, DYNC__RNN_OUT) &&
               dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
-    DYNC__TRY(
-        dync__kcall_expect(c,
-                           ok && (c->attr[0] == DYNC__RNN_ONE || c->attr[0] == DYNC__RNN_GRU ||
-                                  c->attr[0] == DYNC__RNN_LSTM),
-                           "1, 3 or 4 gates and an output [L, N, H]"));
+    DYNC__TRY(dync__kcall_expect(
+        c, ok && (gates == DYNC__RNN_ONE || gates == DYNC__RNN_GRU || gates == DYNC__RNN_LSTM),
+        "1, 3 or 4 gates and an output [L, N, H]"));
     dync__rnn_open(&r, c, NULL);
     ok = dync__rnn_fits(&r);
     for (int i = 0; i < DYNC__RNN_ROLES; i++)
@@ -287,14 +286,15 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c)
 {
     unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
-    return dync__rnn_prepare(c, must | (c->attr[0] == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0),
+    return dync__rnn_prepare(c,
+                             must | (c->attr.rnn.gates == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0),
                              dync__rnn_forward_piece);
 }
 DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c)
 {
     unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
-    if (c->attr[0] == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
-    if (c->attr[0] != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
+    if (c->attr.rnn.gates == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
+    if (c->attr.rnn.gates != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
     return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
 }
 

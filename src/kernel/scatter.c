@@ -1,9 +1,9 @@
 /* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
  *
- *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of
- *                          index; attr: dim
- *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of
- *                          source; attr: dim, fattr: alpha
+ *   scatter, scatter_add  out = base; out[.., index[p], ..] = or += source[p] for every place p of
+ *                         index
+ *   index_add             out = base; slice index[i] of out along dim += alpha * slice i of source
+ *
  * In order of places: of two writes to one element the later wins, and sums do not depend on
  * threads, as these take parts of another dim: rows where the dim is the last one, else columns. An
  * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
@@ -234,10 +234,10 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
     dync__scatter s = {.call = c,
                        .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype,
                        .kind = kind,
-                       .dim = c->attr[0],
+                       .dim = c->attr.scatter.dim,
                        .places = places,
                        .every = kind != 2,
-                       .scale = kind == 2 ? c->fattr[0] : 1};
+                       .scale = kind == 2 ? c->attr.scatter.alpha : 1};
     int64_t stride[DYNC_MAX_DIMS];
     int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
     bool rows = s.dim == last, none = dync__operand_numel(places) == 0,
@@ -283,7 +283,8 @@ DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2],
                         *out = &c->operand[3];
-    const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
+    const int64_t *walked = slices ? source->lay.shape : index->lay.shape,
+                  dim = c->attr.scatter.dim;
     int n = base->lay.ndim;
     bool ok = c->n == 4 && dim >= 0 && dim < n && out->lay.ndim == n && source->lay.ndim == n &&
               index->lay.ndim == (slices ? 1 : n) && index->dtype == DYNC_I64 &&
@@ -324,7 +325,8 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
         to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
-    int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
+    int below =
+        dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr.index.size - 1), at, -1);
     /* the sign of either says it */
     int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1));
     p.b.section = 2;
@@ -359,7 +361,7 @@ static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
     dync_loc at = dync__tls.at;
     if (c->at.file) dync__tls.at = c->at;
     dync_status status =
-        dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
+        dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr.index.size);
     dync__tls.at = at;
     return status;
 }
@@ -367,7 +369,7 @@ static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
 DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = &c->operand[0];
-    int64_t n = dync__operand_numel(op), last = c->attr[0] - 1, least = -1, i = 0;
+    int64_t n = dync__operand_numel(op), last = c->attr.index.size - 1, least = -1, i = 0;
     dync__dense index;
     (void)scratch;
     DYNC__TRY(dync__dense_in(op, data[0], DYNC_I64, &index));

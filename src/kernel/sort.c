@@ -1,8 +1,8 @@
 /* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   sort    x, values, index attr: dim descending stable NaN is the greatest; equal elements keep
- *           their order; the first k where
- *                              values and index are only k long
+ *   sort    x, values, index   NaN is the greatest; equal elements keep their order; the first k
+ *                              where values and index are only k long
+ *
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
  * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
 #include "../dync.in.h"
@@ -168,22 +168,22 @@ static void dync__sort_part(void *user, int part, int n_parts)
 DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim,
-                                 "a dim of the operand"));
+    int64_t dim = c->attr.sort.dim;
+    DYNC__TRY(
+        dync__kcall_expect(c, c->n == 3 && dim >= 0 && dim < x->ndim, "a dim of the operand"));
     for (int i = 1; i < 3; i++)
         for (int d = 0; d < x->ndim; d++)
             DYNC__TRY(dync__kcall_expect(c,
                                          c->operand[i].lay.ndim == x->ndim &&
                                              c->operand[i].lay.shape[d] ==
-                                                 (d == c->attr[0] ? values : x)->shape[d] &&
+                                                 (d == dim ? values : x)->shape[d] &&
                                              values->shape[d] <= x->shape[d],
                                          "operands of one shape"));
     /* of a line; at most */
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);
     return dync__kcall_expect(
         c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64,
-        "operands of one dtype "
-        "and an I64 index");
+        "operands of one dtype and an I64 index");
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
@@ -194,9 +194,9 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     (void)scratch;
     memset(&s, 0, sizeof s);
     s.dtype = dync__operand_working(op[0].dtype);
-    s.descending = c->attr[1] != 0;
-    dync__lines_of(&op[0], c->attr[0], &s.lines);
-    s.k = op[1].lay.shape[c->attr[0]];
+    s.descending = c->attr.sort.descending;
+    dync__lines_of(&op[0], (int)c->attr.sort.dim, &s.lines);
+    s.k = op[1].lay.shape[c->attr.sort.dim];
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);

@@ -135,8 +135,7 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
 }
 
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
-                                       const dync__operand *operands, int n_attr,
-                                       const int64_t *attr)
+                                       const dync__operand *operands, const dync__attr *attr)
 {
     dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -145,9 +144,8 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
     c->origin = pb->origin;
     c->user_op = pb->user_op;
     c->at = pb->at;
-    c->fattr[0] = 1;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
-    for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
+    if (attr) c->attr = *attr;
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -182,7 +180,7 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
         return dync__arg_number(&call->args[1]) != 0
                    ? DYNC_OK
                    : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL)
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
                                   : DYNC_OK;
 }
 

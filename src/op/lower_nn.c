@@ -73,7 +73,7 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     op[2].written = true;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (op[0].lay.shape[op[0].lay.ndim - 1] == 0) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
+    return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, NULL);
 }
 
 DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -86,7 +86,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     op[3].written = true;
     if (dync__dtype_info(out->dtype)->kind == 'f') {
         DYNC__TRY(dync__layout_expand(&in[0].lay, 2, out->lay.shape, &op[2].lay));
-        return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, 0, NULL);
+        return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, NULL);
     }
     dync__operand product[3] = {in[1], in[2], {0}}, sum[2];
     dync__tensor a = {.dtype = out->dtype, .lay = out->lay},
@@ -96,7 +96,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
         .row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
     DYNC__TRY(dync__lower_temp(pb, out->dtype, 2, out->lay.shape, &product[2]));
     product[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, 0, NULL));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, NULL));
     sum[0] = product[2];
     sum[1] = in[0];
     return dync__lower_pointwise(pb, &add, sum, out);
@@ -110,15 +110,15 @@ static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64
     out[1] = a->n ? a->as.dims[a->n - 1] : otherwise[1];
 }
 
-/* stride2 pad2 dilation2 groups, from arguments first, first + 1, ... */
-static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *attr)
+/* From argument `first` on: stride, pad, dilation, groups. */
+static dync__attr dync__lower_conv_attr(const dync__opcall *call, int first)
 {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__lower_pair(&call->args[first], one, attr);
-    dync__lower_pair(&call->args[first + 1], zero, attr + 2);
-    dync__lower_pair(&call->args[first + 2], one, attr + 4);
-    attr[6] = call->args[first + 3].as.i;
-    attr[7] = 0;
+    dync__attr attr = {.conv = {.groups = call->args[first + 3].as.i}};
+    dync__lower_pair(&call->args[first], one, attr.conv.stride);
+    dync__lower_pair(&call->args[first + 1], zero, attr.conv.pad);
+    dync__lower_pair(&call->args[first + 2], one, attr.conv.dilation);
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
@@ -126,17 +126,16 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
-    int64_t attr[8];
+    dync__attr attr = dync__lower_conv_attr(call, 3);
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_conv_attr(call, 3, attr);
     if (pb->winograd)
-        attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6],
-                                      pb->winograd);
+        attr.conv.winograd = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape,
+                                                 attr.conv.groups, pb->winograd);
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
-    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 8, attr);
+    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, &attr);
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */
@@ -154,35 +153,42 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
                                                   const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
-    int64_t attr[8];
+    dync__attr attr = dync__lower_conv_attr(call, 3);
     bool none = dync__lower_empty(&in[0]);
-    dync__lower_conv_attr(call, 3, attr);
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 8, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, &attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, 7, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, &attr));
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
+}
+
+/* From argument `first` on: kernel, stride (or the kernel's), pad. */
+static dync__attr dync__lower_pool_attr(const dync__opcall *call, int first)
+{
+    static const int64_t zero[2] = {0, 0};
+    dync__attr attr = {.pool = {.dilation = {1, 1}}};
+    dync__lower_pair(&call->args[first], NULL, attr.pool.kernel);
+    dync__lower_pair(&call->args[first + 1], attr.pool.kernel, attr.pool.stride);
+    dync__lower_pair(&call->args[first + 2], zero, attr.pool.pad);
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
     dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
                            dync__lower_written(&out[1], 4)};
-    int64_t attr[9];
+    dync__attr attr = dync__lower_pool_attr(call, 1);
+    static const int64_t one[2] = {1, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_pair(&call->args[1], NULL, attr);
-    dync__lower_pair(&call->args[2], attr, attr + 2);
-    dync__lower_pair(&call->args[3], zero, attr + 4);
-    dync__lower_pair(&call->args[4], one, attr + 6);
-    attr[8] = call->args[5].as.i;
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
+    dync__lower_pair(&call->args[4], one, attr.pool.dilation);
+    attr.pool.ceil = call->args[5].as.i;
+    return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
@@ -192,7 +198,7 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
                            dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
+    return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, NULL);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -204,17 +210,19 @@ static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
 {
     const dync__operand *m = dync__lower_operand(call, in, mask),
                         *q = &op[kernel == DYNC__K_attention ? 0 : 1];
-    int64_t attr[4] = {call->args[mask + 1].as.i, pb->fast_math, -1, 0};
-    double scale = dync__arg_number(&call->args[mask + 2]);
-    memcpy(&attr[3], &scale, sizeof scale);
+    dync__attr attr = {.attention = {.causal = call->args[mask + 1].as.i != 0,
+                                     .fast = pb->fast_math,
+                                     .mask = -1,
+                                     .scale = dync__arg_number(&call->args[mask + 2])}};
     if (m) {
         int64_t shape[DYNC_MAX_DIMS];
         memcpy(shape, q->lay.shape, sizeof shape);
         shape[q->lay.ndim - 1] = q[1].lay.shape[q->lay.ndim - 2];
-        op[attr[2] = n++] = *m;
+        attr.attention.mask = (int8_t)n;
+        op[n++] = *m;
         DYNC__TRY(dync__layout_expand(&m->lay, q->lay.ndim, shape, &op[n - 1].lay));
     }
-    return dync__lower_kcall(pb, kernel, n, op, 4, attr);
+    return dync__lower_kcall(pb, kernel, n, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call,
@@ -250,14 +258,14 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 
 typedef struct dync__lower_rnn {
     dync__operand op[DYNC__KCALL_OPERANDS];
-    int64_t attr[2 + DYNC__RNN_ROLES];
+    dync__attr attr;
     int n;
 } dync__lower_rnn;
 
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written)
 {
     if (!x || dync__lower_empty(x)) return;
-    l->attr[2 + role] = l->n;
+    l->attr.rnn.role[role] = (int8_t)l->n;
     l->op[l->n] = *x;
     l->op[l->n++].written = written;
 }
@@ -265,10 +273,13 @@ static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operan
 static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call,
                                   int gates)
 {
-    memset(l->attr, -1, sizeof l->attr);
+    dync__attr_rnn *a = &l->attr.rnn;
     l->n = 0;
-    l->attr[0] = call->args[gates].as.i;
-    l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
+    memset(&l->attr, 0, sizeof l->attr);
+    memset(a->role, -1, sizeof a->role);
+    a->gates = call->args[gates].as.i;
+    a->reverse = call->args[gates + 1].as.i != 0;
+    a->fast = pb->fast_math;
 }
 
 static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
@@ -296,7 +307,7 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
         dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
     }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, &l.attr);
 }
 
 DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call,
@@ -317,40 +328,35 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, &l.attr);
 }
 
-/* kernel2 stride2 pad2 ceil count_include_pad divisor, from arguments first, ... */
-static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *attr)
+/* As dync__lower_pool_attr; then ceil, count_include_pad. */
+static dync__attr dync__lower_avg_attr(const dync__opcall *call, int first)
 {
-    static const int64_t zero[2] = {0, 0};
-    dync__lower_pair(&call->args[first], NULL, attr);
-    dync__lower_pair(&call->args[first + 1], attr, attr + 2);
-    dync__lower_pair(&call->args[first + 2], zero, attr + 4);
-    attr[6] = call->args[first + 3].as.i;
-    attr[7] = call->args[first + 4].as.i;
-    attr[8] = 0;
+    dync__attr attr = dync__lower_pool_attr(call, first);
+    attr.pool.ceil = call->args[first + 3].as.i;
+    attr.pool.include_pad = call->args[first + 4].as.i;
+    return attr;
 }
 
 DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
-    int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
-    dync__lower_avg_attr(call, 1, attr);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
+    dync__attr attr = dync__lower_avg_attr(call, 1);
+    return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
                                                  const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
-    int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
-    dync__lower_avg_attr(call, 2, attr);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
+    dync__attr attr = dync__lower_avg_attr(call, 2);
+    return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, &attr);
 }
 
 /* ---- scans, sorting, scattering -------------------------------------------------------------- */
@@ -360,13 +366,13 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
                                     const dync__operand *out)
 {
     dync__operand op[2], x;
-    int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
+    dync__attr attr = {.scan = {dync__lower_axis(&call->args[1], in->lay.ndim)}};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);
-    return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
+    return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -374,9 +380,10 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
 {
     dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
                            dync__lower_written(&out[1], 1)};
-    int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
+    dync__attr attr = {
+        .sort = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
 }
 
 /* Elsewhere than on the CPU all is sorted first. */
@@ -386,15 +393,16 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     dync__operand x = dync__lower_lifted(in, 1),
                   op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)},
                   whole[3] = {x};
-    int64_t attr[3] = {dync__lower_axis(&call->args[2], in->lay.ndim), call->args[3].as.i != 0, 1};
+    int dim = dync__lower_axis(&call->args[2], in->lay.ndim);
+    dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, &attr));
     for (int i = 1; i < 3; i++) {
-        whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
+        whole[i].lay.shape[dim] = op[i].lay.shape[dim];
         DYNC__TRY(dync__lower_copy(pb, &whole[i], &op[i]));
     }
     return DYNC_OK;
@@ -406,7 +414,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
                                          int kernel)
 {
     dync__operand index, source, op[4];
-    int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
+    dync__attr attr = {.scatter = {dync__lower_axis(&call->args[1], in->lay.ndim), 1}};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[1])) return dync__lower_copy(pb, &in[0], out);
     DYNC__TRY(dync__lower_as(pb, &in[1], DYNC_I64, &index));
@@ -420,7 +428,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[1] = dync__lower_lifted(&index, 1);
     op[2] = dync__lower_lifted(&source, 1);
     op[3] = dync__lower_written(out, 1);
-    return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
+    return dync__lower_kcall(pb, kernel, 4, op, &attr);
 }
 
 #define DYNC__LOWER_SCATTERED(name)                                                        \
@@ -439,9 +447,10 @@ DYNC__LOWER_SCATTERED(index_add)
 static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size)
 {
     dync__operand op = dync__lower_lifted(index, 1);
+    dync__attr attr = {.index = {size}};
     for (int d = 0; d < op.lay.ndim; d++)
         if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size)
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
                                   : DYNC_OK;
 }
 
@@ -451,10 +460,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
                                       int64_t stride, const dync__operand *out)
 {
     if (size == 0 && !dync__lower_empty(out))
-        return dync__fail(DYNC_ERR_INDEX, "index out of "
-                                          "range: the "
-                                          "indexed dim is "
-                                          "empty");
+        return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);

@@ -167,7 +167,7 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dy
 /* elements */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
-                                       int n_attr, const int64_t *attr);
+                                       const dync__attr *);
 
 /* ---- dispatch.c and eager.c ------------------------------------------------------------------ */
 enum {

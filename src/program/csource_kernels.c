@@ -146,13 +146,14 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
                              *const out_var[] = {"n", "o", "i", "j"};
     const dync__operand *x = &call->operand[0], *w = &call->operand[1],
                         *y = &call->operand[call->n - 1];
-    int64_t groups = call->attr[6], per_in = w->lay.shape[1],
+    const dync__attr_conv *a = &call->attr.conv;
+    int64_t groups = a->groups, per_in = w->lay.shape[1],
             per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
     DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
     dync__format(init, sizeof init, "%s sum = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr,
-                                     call->attr + 2, call->attr + 4, "c", per_in);
+    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], a->stride,
+                                     a->pad, a->dilation, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
     dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
     if (groups > 1)
@@ -176,11 +177,12 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
-    const int64_t *a = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     char init[96];
     DYNC__TRY(dync__csource_head(s, call, name, "xyk"));
     dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, a + 6, NULL, 0);
+    int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
+                                     a->dilation, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(
@@ -197,19 +199,21 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
-    static const int64_t one[2] = {1, 1};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
-    const int64_t *a = call->attr;
+    const dync__attr_pool *a = &call->attr.pool;
     char init[64];
-    if (a[6] || a[8])
+    if (a->ceil || a->divisor)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, one, NULL, 0);
+    int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
+                                     a->dilation, NULL, 0);
     dync__str_addf(s, "%*ssum += ", 4 * depth, "");
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ", count++;\n%*s}\n", 4 * depth - 4, "");
-    if (a[7]) dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "", (long long)(a[0] * a[1]));
+    if (a->include_pad)
+        dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "",
+                       (long long)(a->kernel[0] * a->kernel[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),

@@ -317,11 +317,12 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
 {
     int64_t channels = o->lay.shape[1];
     if (dync__cv_is(c, DYNC__K_conv2d)) {
+        int64_t groups = c->attr.conv.groups;
         const int64_t *w = c->operand[1].lay.shape;
-        bool depthwise = w[1] == 1 && c->attr[6] > 1 && w[0] == c->attr[6];
-        if (!depthwise) channels /= c->attr[6];
+        bool depthwise = w[1] == 1 && groups > 1 && w[0] == groups;
+        if (!depthwise) channels /= groups;
         /* it would take narrower vectors */
-        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;
+        if (w[0] / (depthwise ? 1 : groups) <= v->V / 2) return false;
     }
     return channels % v->V == 0;
 }

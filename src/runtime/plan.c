@@ -305,7 +305,7 @@ static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dyn
         own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
               p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
     s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
-                                         dync__operand_numel(index), c->attr[0]);
+                                         dync__operand_numel(index), c->attr.index.size);
 }
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
@@ -398,10 +398,11 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         dync__str_add(s, "\n");
     }
     for (int i = 0; i < p->n_steps; i++) {
-        const char *with = p->step[i].call && p->step[i].code ? " with epilogue" : "";
-        dync__str_addf(s, "  step %d %s%s slots", i,
-                       p->step[i].call ? p->step[i].call->row->name : "kernel", with);
+        const dync__kcall *c = p->step[i].call;
+        const char *with = c && p->step[i].code ? " with epilogue" : "";
+        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
+        if (c) dync__attr_print(s, c->row->attr, &c->attr);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
         if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);

@@ -162,10 +162,7 @@ typedef struct {
 
 static void attention_attr(a_call *c, const attention *t, int place)
 {
-    c->call.attr[0] = t->causal;
-    c->call.attr[1] = 0;
-    c->call.attr[2] = place;
-    memcpy(&c->call.attr[3], &t->scale, sizeof t->scale);
+    c->call.attr.attention = (dync__attr_attention){t->causal, false, (int8_t)place, t->scale};
 }
 static bool attention_decodes; /* forward alone; heads share keys and values */
 static bool attention_tf32;
@@ -334,7 +331,7 @@ static void role(a_call *c, int which, int dtype, bool written, int n, int64_t a
                  int64_t d, bool dense)
 {
     int64_t shape[] = {a, b, d};
-    c->call.attr[2 + which] = c->call.n;
+    c->call.attr.rnn.role[which] = (int8_t)c->call.n;
     dync__operand *o = add(c, dtype, written, n, shape, 0);
     if (dense) {
         EXPECT_OK(dync__layout_contiguous(&o->lay, n, shape));
@@ -350,10 +347,10 @@ static bool recurrent_agrees(const recurrent *t)
     /* sums of H terms in any order, as the machine's level has it */
     tol *= DYNC__MAX(1.0, t->H / 128.0);
     memset(&f, 0, sizeof f);
-    memset(f.call.attr, -1, sizeof f.call.attr);
+    memset(f.call.attr.rnn.role, -1, sizeof f.call.attr.rnn.role);
     f.call.row = dync__kernel_row(DYNC__K_rnn_layer);
-    f.call.attr[0] = t->gates;
-    f.call.attr[1] = t->reverse;
+    f.call.attr.rnn.gates = t->gates;
+    f.call.attr.rnn.reverse = t->reverse;
     g = f;
     g.call.row = dync__kernel_row(DYNC__K_rnn_layer_grad);
     role(&f, DYNC__RNN_IN, d, false, 3, t->L, t->N, G, false);
@@ -372,9 +369,9 @@ static bool recurrent_agrees(const recurrent *t)
                                    DYNC__RNN_OUT, DYNC__RNN_CELLS, DYNC__RNN_GATES};
         int from[DYNC__KCALL_OPERANDS], n = 0;
         for (int i = 0; i < DYNC__COUNT_OF(kept); i++) {
-            int64_t at = f.call.attr[2 + kept[i]];
+            int64_t at = f.call.attr.rnn.role[kept[i]];
             if (at < 0) continue;
-            g.call.attr[2 + kept[i]] = n;
+            g.call.attr.rnn.role[kept[i]] = (int8_t)n;
             g.call.operand[n] = f.call.operand[at];
             g.call.operand[n].written = false;
             g.span[n] = f.span[at];
@@ -434,9 +431,7 @@ static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool de
     add(&c, dtype, false, n, shape, 0);
     add(&c, dtype, true, n, shape, 0);
     add(&c, DYNC_I64, true, n, shape, 0);
-    c.call.attr[0] = dim;
-    c.call.attr[1] = descending;
-    c.call.attr[2] = 1;
+    c.call.attr.sort = (dync__attr_sort){dim, descending};
     fill_all(&c);
     int bytes = dync__dtype_info(dtype)->bytes;
     /* few different values, with zeros of both signs, infinities and NaN */

@@ -73,8 +73,10 @@ static bool run_both(dync__kcall *call, const char *what)
             for (int d = 0; d < 4 && i < 3; d++)
                 printf(" %lld/%lld%s", (long long)call->operand[i].lay.shape[d],
                        (long long)call->operand[i].lay.stride[d], d == 3 ? "\n" : "");
-        for (int i = 0; i < 7; i++) printf(" %lld", (long long)call->attr[i]);
-        printf("\n");
+        dync__str attr = {0};
+        dync__attr_print(&attr, call->row->attr, &call->attr);
+        printf("%s\n", dync__str_get(&attr));
+        dync__str_free(&attr);
     }
     dync__str_free(&text);
     dync__cuda_code_free(code);
@@ -101,7 +103,6 @@ static dync__kcall call_of(const geometry *g, int kind)
                                 DYNC__K_conv2d_grad_weight};
     int64_t oh = (g->h + 2 * g->py - g->dy * (g->kh - 1) - 1) / g->sy + 1,
             ow = (g->w + 2 * g->px - g->dx * (g->kw - 1) - 1) / g->sx + 1;
-    int64_t attr[7] = {g->sy, g->sx, g->py, g->px, g->dy, g->dx, g->groups};
     int64_t xs[4] = {g->n, g->c, g->h, g->w}, ws[4] = {g->o, g->c / g->groups, g->kh, g->kw},
             ys[4] = {g->n, g->o, oh, ow};
     int64_t *shape[3][3] = {{xs, ws, ys}, {ys, ws, xs}, {xs, ys, ws}};
@@ -109,7 +110,8 @@ static dync__kcall call_of(const geometry *g, int kind)
     memset(&call, 0, sizeof call);
     call.row = dync__kernel_row(rows[kind]);
     call.n = kind == 0 && g->bias ? 4 : 3;
-    memcpy(call.attr, attr, sizeof attr);
+    call.attr.conv =
+        (dync__attr_conv){{g->sy, g->sx}, {g->py, g->px}, {g->dy, g->dx}, g->groups, .winograd = 0};
     for (int i = 0; i < 3; i++) {
         int at = i == 2 ? call.n - 1 : i;
         call.operand[at] = array_of(g->dtype, shape[kind][i], g->how[i], at, i == 2);

@@ -53,7 +53,6 @@ static void begin(call *k, int kernel)
 {
     memset(k, 0, sizeof *k);
     k->c.row = dync__kernel_row(kernel);
-    k->c.fattr[0] = 1;
 }
 
 static bool run(call *k)
@@ -69,9 +68,16 @@ static void end(call *k)
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
+/* a: stride, pad, dilation (down and across), groups */
 typedef struct sizes {
     int64_t n, c, h, w, o, kh, kw, oh, ow, a[7];
 } sizes;
+
+static dync__attr conv_attr(const int64_t *a, int winograd)
+{
+    return (dync__attr){
+        .conv = {{a[0], a[1]}, {a[2], a[3]}, {a[4], a[5]}, a[6], .winograd = winograd}};
+}
 
 static bool random_sizes(sizes *s, bool pointwise)
 {
@@ -152,7 +158,7 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     bool bias = kernel == DYNC__K_conv2d && test_random() % 2;
     int result = kernel == DYNC__K_conv2d ? 0 : kernel == DYNC__K_conv2d_grad_input ? 1 : 2;
     begin(&k, kernel);
-    memcpy(k.c.attr, s.a, sizeof s.a);
+    k.c.attr = conv_attr(s.a, 0);
     add(&k, dtype, 4, result == 1 ? ys : xs, test_random() % 3 == 0);
     add(&k, dtype, 4, result == 2 ? ys : ws, test_random() % 3 == 0);
     if (bias) add(&k, dtype, 1, &s.o, true);
@@ -213,8 +219,7 @@ static void check_winograd(int kernel, int m)
             ys[4] = {s.n, s.o, s.oh, s.ow};
     bool forward = kernel == DYNC__K_conv2d, bias = forward && test_random() % 2;
     begin(&k, kernel);
-    memcpy(k.c.attr, s.a, sizeof s.a);
-    k.c.attr[7] = m;
+    k.c.attr = conv_attr(s.a, m);
     add(&k, DYNC_F32, 4, forward ? xs : ys, false);
     add(&k, DYNC_F32, 4, ws, test_random() % 3 == 0);
     if (bias) add(&k, DYNC_F32, 1, &s.o, true);
@@ -259,7 +264,7 @@ TEST(code_of_layers_that_are_gone_is_freed)
         int64_t w = 20 + i, xs[4] = {1, 3, 5, w}, ws[4] = {8, 3, 3, 3}, ys[4] = {1, 8, 3, w - 2};
         call k;
         begin(&k, i % 2 ? DYNC__K_conv2d_grad_weight : DYNC__K_conv2d);
-        for (int e = 0; e < 7; e++) k.c.attr[e] = e != 2 && e != 3;
+        k.c.attr = conv_attr((int64_t[]){1, 1, 0, 0, 1, 1, 1}, 0);
         add(&k, DYNC_F32, 4, xs, false);
         add(&k, DYNC_F32, 4, i % 2 ? ys : ws, false);
         add(&k, DYNC_F32, 4, i % 2 ? ws : ys, false);
@@ -289,7 +294,7 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
         int64_t attr[7] = {s, s, kk / 2, kk / 2, 1, 1, g};
         call k;
         begin(&k, kernels[i % 3]);
-        memcpy(k.c.attr, attr, sizeof attr);
+        k.c.attr = conv_attr(attr, 0);
         add(&k, DYNC_F32, 4, i % 3 == 1 ? ys : xs, false);
         add(&k, DYNC_F32, 4, i % 3 == 2 ? ys : ws, false);
         add(&k, DYNC_F32, 4, i % 3 == 0 ? ys : i % 3 == 1 ? xs : ws, false);
@@ -324,7 +329,7 @@ TEST(convolution_in_several_blocks_of_rows)
         for (int threads = 1; threads <= 3; threads += 2) {
             call k;
             begin(&k, kernels[i]);
-            memcpy(k.c.attr, s.a, sizeof s.a);
+            k.c.attr = conv_attr(s.a, 0);
             add(&k, DYNC_F32, 4, i == 1 ? ys : xs, false);
             add(&k, DYNC_F32, 4, i == 2 ? ys : ws, false);
             add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, false);
@@ -370,8 +375,8 @@ static void check_pool(bool max, bool nan)
     int64_t xs[4] = {planes[0], planes[1], h, w}, ys[4] = {planes[0], planes[1], oh, ow};
     call f, b, bare;
     begin(&f, max ? DYNC__K_max_pool2d : DYNC__K_avg_pool2d);
-    int64_t attr[9] = {kh, kw, sy, sx, py, px, max ? dy : ceiled, max ? dx : include, 0};
-    memcpy(f.c.attr, attr, sizeof attr);
+    dync__attr attr = {.pool = {{kh, kw}, {sy, sx}, {py, px}, {dy, dx}, ceiled, include, 0}};
+    f.c.attr = attr;
     add(&f, DYNC_F32, 4, xs, test_random() % 2);
     add(&f, DYNC_F32, 4, ys, test_random() % 2);
     if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
@@ -384,7 +389,7 @@ static void check_pool(bool max, bool nan)
     if (nan) dync__store_f64(at(&f, 0, 0, 0, h / 2, w / 2), DYNC_F32, NAN);
     REQUIRE(run(&f));
     begin(&bare, DYNC__K_max_pool2d); /* without an index, by machine code */
-    memcpy(bare.c.attr, attr, sizeof attr);
+    bare.c.attr = attr;
     add(&bare, DYNC_F32, 4, xs, test_random() % 2);
     add(&bare, DYNC_F32, 4, ys, test_random() % 2);
     for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++) {
@@ -394,7 +399,7 @@ static void check_pool(bool max, bool nan)
     }
     if (max) REQUIRE(run(&bare));
     begin(&b, max ? DYNC__K_max_pool2d_grad : DYNC__K_avg_pool2d_grad);
-    memcpy(b.c.attr, attr, sizeof attr);
+    b.c.attr = attr;
     add(&b, DYNC_F32, 4, ys, test_random() % 2);
     if (max) {
         add(&b, DYNC_I64, 4, ys, false);
@@ -457,11 +462,11 @@ TEST(average_pooling)
 
 TEST(max_pooling_of_infinities_and_nan)
 {
-    int64_t xs[4] = {1, 1, 2, 4}, ys[4] = {1, 1, 1, 2}, attr[9] = {2, 2, 2, 2, 0, 0, 1, 1, 0};
+    int64_t xs[4] = {1, 1, 2, 4}, ys[4] = {1, 1, 1, 2};
     static const float x[8] = {-INFINITY, -INFINITY, 1, NAN, -INFINITY, -INFINITY, NAN, 2};
     call k;
     begin(&k, DYNC__K_max_pool2d);
-    memcpy(k.c.attr, attr, sizeof attr);
+    k.c.attr = (dync__attr){.pool = {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false, false, 0}};
     add(&k, DYNC_F32, 4, xs, false);
     add(&k, DYNC_F32, 4, ys, false);
     add(&k, DYNC_I64, 4, ys, false);
@@ -487,9 +492,7 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
         bool is_float = i % 7 < 3, down = test_random() % 2;
         call k;
         begin(&k, DYNC__K_sort);
-        k.c.attr[0] = 1;
-        k.c.attr[1] = down;
-        k.c.attr[2] = 1;
+        k.c.attr.sort = (dync__attr_sort){1, down};
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, DYNC_I64, 3, shape, test_random() % 2);
@@ -536,8 +539,7 @@ TEST(scattering)
         }
         call k;
         begin(&k, kernel);
-        k.c.attr[0] = dim;
-        if (kernel == DYNC__K_index_add) k.c.fattr[0] = 2;
+        k.c.attr.scatter = (dync__attr_scatter){dim, kernel == DYNC__K_index_add ? 2 : 1};
         add(&k, dtype, 2, base, test_random() % 2);
         if (kernel == DYNC__K_index_add)
             add(&k, DYNC_I64, 1, &places[dim], false);
@@ -591,8 +593,7 @@ TEST(scattering_over_threads)
                                  : base[d] - (slices ? 0 : test_random_int(0, 3));
         call k;
         begin(&k, kernel);
-        k.c.attr[0] = dim;
-        if (slices) k.c.fattr[0] = i % 2 ? 1 : 3;
+        k.c.attr.scatter = (dync__attr_scatter){dim, slices && i % 2 == 0 ? 3 : 1};
         add(&k, dtype, 3, base, i % 4 == 1);
         if (slices)
             add(&k, DYNC_I64, 1, &places[dim], false);
@@ -613,7 +614,7 @@ TEST(scattering_over_threads)
             double v = get(&k, 2, x[0], x[1], x[2], 0);
             x[dim] = index[slices ? x[dim] : e];
             double *to = &want[(x[0] * base[1] + x[1]) * base[2] + x[2]];
-            *to = kernel == DYNC__K_scatter ? v : *to + (slices ? k.c.fattr[0] * v : v);
+            *to = kernel == DYNC__K_scatter ? v : *to + (slices ? k.c.attr.scatter.alpha * v : v);
             if (dtype == DYNC_U8) *to = (double)(uint8_t)(int64_t)*to;
         }
         for (int threads = 1; threads <= 3; threads += 2) {
@@ -644,8 +645,7 @@ TEST(adding_rows_of_an_embedding)
                 n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
         call k;
         begin(&k, DYNC__K_index_add);
-        k.c.attr[0] = 1;
-        k.c.fattr[0] = -2;
+        k.c.attr.scatter = (dync__attr_scatter){1, -2};
         add(&k, dtypes[i / 4 % 4], 3, base, i % 4 == 1);
         add(&k, DYNC_I64, 1, &n, false);
         add(&k, dtypes[i / 4 % 4], 3, source, i % 4 == 2);
@@ -675,13 +675,41 @@ TEST(nothing_to_do)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         call k;
         begin(&k, calls[i].kernel);
-        k.c.attr[0] = 1;
+        if (calls[i].kernel == DYNC__K_sort)
+            k.c.attr.sort = (dync__attr_sort){1, false};
+        else
+            k.c.attr.scatter = (dync__attr_scatter){1, 1};
         for (int o = 0; o < calls[i].n; o++) {
             bool index = (calls[i].kernel == DYNC__K_sort && o == 2) || (calls[i].n == 4 && o == 1);
             add(&k, index ? DYNC_I64 : DYNC_F32, 2, calls[i].shape[o == 3 ? 0 : o], false);
         }
         EXPECT(run(&k));
         end(&k);
+    }
+}
+
+TEST(attributes_are_printed_by_name)
+{
+    static const struct {
+        int kernel;
+        dync__attr attr;
+        const char *text;
+    } calls[] = {{DYNC__K_matmul, {{{0}, {0}, {0}, 0, 0}}, ""},
+                 {DYNC__K_conv2d,
+                  {.conv = {{2, 1}, {0, 3}, {1, 1}, 4, 2}},
+                  " stride [2, 1] pad [0, 3] dilation [1, 1] groups 4 winograd 2"},
+                 {DYNC__K_sort, {.sort = {1, true}}, " dim 1 descending 1"},
+                 {DYNC__K_attention,
+                  {.attention = {true, false, -1, 0.125}},
+                  " causal 1 fast 0 mask -1 scale 0.125"},
+                 {DYNC__K_rnn_layer,
+                  {.rnn = {4, true, false, {0, 1, -1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1}}},
+                  " gates 4 reverse 1 fast 0 role [0, 1, -1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1]"}};
+    for (int i = 0; i < DYNC__COUNT_OF(calls); i++) {
+        dync__str s = {0};
+        dync__attr_print(&s, dync__kernel_row(calls[i].kernel)->attr, &calls[i].attr);
+        EXPECT_EQ_STR(dync__str_get(&s), calls[i].text);
+        dync__str_free(&s);
     }
 }
 
@@ -711,11 +739,12 @@ TEST(memory_runs_out)
                                   DYNC__K_conv2d_grad_weight};
     int64_t xs[4] = {2, 6, 8, 9}, ws[4] = {8, 6, 3, 3}, ys[4] = {2, 8, 6, 7},
             conv[7] = {1, 1, 0, 0, 1, 1, 1}, ps[4] = {2, 6, 4, 4};
-    int64_t pool[9] = {2, 2, 2, 2, 0, 0, 1, 1, 0}, two[2] = {5, 7};
+    int64_t two[2] = {5, 7};
+    dync__attr pool = {.pool = {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false, false, 0}};
     call k;
     for (int i = 0; i < 3; i++) {
         begin(&k, kernels[i]);
-        memcpy(k.c.attr, conv, sizeof conv);
+        k.c.attr = conv_attr(conv, 0);
         add(&k, DYNC_F32, 4, i == 1 ? ys : xs, true);
         add(&k, DYNC_F32, 4, i == 2 ? ys : ws, true);
         add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, true);
@@ -723,13 +752,13 @@ TEST(memory_runs_out)
     }
     for (int i = 0; i < 2; i++) {
         begin(&k, i ? DYNC__K_max_pool2d_grad : DYNC__K_max_pool2d);
-        memcpy(k.c.attr, pool, sizeof pool);
+        k.c.attr = pool;
         add(&k, DYNC_F32, 4, i ? ps : xs, true);
         add(&k, i ? DYNC_I64 : DYNC_F32, 4, ps, true);
         add(&k, i ? DYNC_F32 : DYNC_I64, 4, i ? xs : ps, true);
         starve(&k, k.c.row->name);
         begin(&k, i ? DYNC__K_avg_pool2d_grad : DYNC__K_avg_pool2d);
-        memcpy(k.c.attr, pool, sizeof pool);
+        k.c.attr = pool;
         add(&k, DYNC_F32, 4, i ? ps : xs, true);
         add(&k, DYNC_F32, 4, i ? xs : ps, true);
         starve(&k, k.c.row->name);
