@@ -208,6 +208,13 @@ $(B)/peers.so: bench/peers/rows.c dync.h
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared -I. $< $(LDFLAGS) $(LIBS) -o $@
 bench-peers: $(B)/peers.so $(PEERS_HERE)
 	@$(PEERS_PYTHON) bench/peers/peers.py $(B)/peers.so --json $(B)/peers.json --svg $(B)/peers.svg $(ARGS)
+# Two builds on the same rows in one process, samples in turn: this tree beside REF.
+REF ?= HEAD~
+bench-versus: $(B)/peers.so $(PEERS_HERE)
+	@rm -rf $(B)/versus && mkdir -p $(B)/versus && git archive $(REF) | tar -x -C $(B)/versus
+	@$(MAKE) -s -C $(B)/versus build/peers.so
+	@$(PEERS_PYTHON) bench/peers/versus.py $(B)/versus/build/peers.so $(B)/peers.so $(ARGS)
+.PHONY: bench-versus
 bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 	@J=$(B)/calls.json $(B)/bench/calls > /dev/null 2>&1
 	@$(PEERS_PYTHON) bench/peers/calls.py $(B)/calls.json
@@ -352,6 +359,7 @@ help:
 	@echo "make check      the quick ones; make run T=softmax: those whose path contains T"
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
+	@echo "make bench-versus REF=commit   this tree's times over that commit's, row by row"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
