@@ -17,6 +17,9 @@ WARN_C   := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 STRICT   := $(if $(WERROR),-Werror)
 USER     := -Wall -Wextra $(STRICT)
 DEPS      = -MMD -MP -MF $@.d
+# What tests, examples and sanitizers link checks itself: assertions, and the IR after every pass (base/pass.h). `make CHECKED=` builds them as users do;
+# benchmarks always are.
+CHECKED  := -include assert.h '-DDYNC_ASSERT(x)=assert(x)'
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
 CUDA_SRC := $(wildcard src/cuda/*.h src/cuda/*.c)
@@ -98,16 +101,20 @@ $(B)/dync.o: $(B)/split/libdync.a              # the same code, not compiled a s
 else
 $(B)/dync.o: $(B)/dync.c dync.h
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
 endif
+$(B)/release/dync.o: $(B)/dync.c dync.h        # for benchmarks
+	@mkdir -p $(@D)
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
 $(B)/split/%.o: src/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
+	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(CHECKED) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
 $(B)/split/tools/%.o: tools/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
+	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(CHECKED) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
 $(B)/split/libdync.a: $(patsubst src/%.c,$(B)/split/%.o,$(SRC_C)) $(patsubst %.c,$(B)/split/%.o,$(IR_C))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -139,6 +146,10 @@ $(B)/cuda/dync.c:
 	@printf '#define DYNC_IMPLEMENTATION\n#define DYNC_CUDA_IMPLEMENTATION\n#define DYNC_CUDA_NO_HEADER\n#include "dync.h"\n#include "dync_cuda.h"\n' > $@
 $(B)/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
 	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
+$(B)/release/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
+	@mkdir -p $(@D)
+	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
 # It checks every access itself and is what these tests wait for: always optimised, never sanitized.
 $(EMULATOR): $(B)/%.o: %.c
@@ -157,7 +168,7 @@ $(B)/misuse.h: $(B)/tools/misuse dync.h
 	$(Q)$(B)/tools/misuse dync.h > $@
 $(B)/tests/api/test_every_function: $(B)/misuse.h
 $(B)/tests/api/test_every_function: USER += -I$(B)
-$(BENCH): $(B)/%: %.c $(B)/dync.o $(HAND)
+$(BENCH): $(B)/%: %.c $(B)/release/dync.o $(HAND)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
@@ -257,10 +268,10 @@ $(B)/gpu/test_% $(B)/gpu-dry/test_%: tests/cuda/test_%.c $(B)/cuda/dync.o $(GPU_
 $(B)/gpu/probe $(B)/gpu-dry/probe: tests/cuda/probe.c $(B)/cuda/dync.o $(GPU_TOO)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
-$(B)/gpu/bench $(B)/gpu-dry/bench: bench/gpu/bench.c $(B)/cuda/dync.o $(GPU_TOO)
+$(B)/gpu/bench $(B)/gpu-dry/bench: bench/gpu/bench.c $(B)/release/cuda/dync.o $(GPU_TOO)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/release/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
 GPU_PYTHON ?= $(or $(PYTHON),python3)
 gpu-tests: $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED)
 	@B=$(B) sh tests/cuda/gpu.sh $(GPU_B) $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED)

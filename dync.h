@@ -67,10 +67,12 @@
  * `thread not while running`: it must not run while another thread is inside the same object.
  *
  * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1
- * check every compiled function as dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size
- * of the pool; DYNC_CPU=avx2 or none makes code for less than the machine has; DYNC_PERF_MAP=1
- * names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier (dync_config_set). What
- * the program sets wins. DYNC_NO_ENV leaves all of them unread.
+ * check every compiled function as dync_set_lint and dync_set_verify do; DYNC_CHECK_IR=1 checks
+ * what every pass of the compiler leaves behind, DYNC_DISABLE=fuse,cse leaves passes out (a name
+ * that is none tells those there are), DYNC_LOG=passes names them as they run; DYNC_THREADS=n is
+ * the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine has;
+ * DYNC_PERF_MAP=1 names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier
+ * (dync_config_set). What the program sets wins. DYNC_NO_ENV leaves all of them unread.
  *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *
@@ -4146,16 +4148,19 @@ typedef struct {
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
- *   what    "graph,guards,recompiles,aot,ir,code,perf"; NULL or "": nothing
+ *   what    "graph,guards,recompiles,aot,ir,passes,code,perf"; NULL or "": nothing
  *   notes   an unknown name is reported once, with those that exist
  *   thread  any */
 DYNC_API void dync_set_log(const char *what);
 
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward
- * may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level",
- * "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp", "same_two_models_use_fp64",
- * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
- *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ * may be kept), "check_ir" (is what each pass of the compiler leaves behind checked? a fault is an
+ * error of the call that compiles, DYNC_ERR_INTERNAL), "disable" (passes left out of what is
+ * compiled from now on: "fuse,cse"; "": none), "lint", "log", "threads", "verify"; of the minifier
+ * "repro_after", "repro_level", "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp",
+ * "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds),
+ * "debug_dir".
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist; disable: the passes
  *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
@@ -4585,7 +4590,7 @@ DYNC__LEVELS_BEGIN
 /* ==== base/base.h ================================================================================== */
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
  * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c
- * pool.c json.c profile.c */
+ * pool.c json.c profile.c; pass.c has a header of its own */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 
@@ -4909,7 +4914,7 @@ DYNC__FN uint64_t dync__rng_take(uint64_t n);
 /* clang-format off */
 #define DYNC__LOG_STAGES(X) \
     X(graph) X(guards) X(recompiles) X(aot) X(ir) X(code) X(perf) X(trace) X(joint) X(forward) \
-    X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm)
+    X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm) X(passes)
 /* clang-format on */
 enum {
 #define DYNC__X(name) DYNC__LOG_##name,
@@ -5228,6 +5233,76 @@ DYNC__FN void dync__objects_shutdown(void);
     }
 DYNC__OBJECT_KINDS(DYNC__X)
 #undef DYNC__X
+#endif
+
+/* ==== base/pass.h ================================================================================== */
+/* base/pass.h: the passes of the compiler, in the order in which they run, and the checks between
+ * them. After log.c and option.c; the layers above run the rows of their own IR.
+ *
+ * One row a pass: name, IR, function, whether it may be left out (DYNC_DISABLE=name,name), what it
+ * does. GRAPH, STEPS and KERNEL rows are run by their functions (graph/graph.c, runtime/pass.c);
+ * a STAGE is a call among others, which asks dync__pass_on where it may be left out. Where checks
+ * are on (DYNC_CHECK_IR=1, or DYNC_ASSERT defined) what each pass leaves behind goes through the
+ * verifier of its IR before anything else sees it. */
+#ifndef DYNC__PASS_H
+#define DYNC__PASS_H
+
+/* clang-format off */
+#define DYNC__PASSES(X)                                                                               \
+    X(capture,     STAGE,  none,                   ALWAYS,   "a function becomes graphs")             \
+    X(narrow,      STAGE,  none,                   OPTIONAL, "results that nobody reads are not computed") \
+    X(attention,   STAGE,  none,                   OPTIONAL, "attention written out becomes one operator") \
+    X(joint,       STAGE,  none,                   ALWAYS,   "the functional graph of forward and backward") \
+    X(views,       STAGE,  none,                   OPTIONAL, "a view that shows an earlier value is it") \
+    X(dce,         GRAPH,  dync__graph_dce,        OPTIONAL, "nodes that nobody reads go")            \
+    X(cse,         GRAPH,  dync__graph_cse,        OPTIONAL, "equal nodes become one")                \
+    X(mincut,      STAGE,  none,                   OPTIONAL, "backward computes again what is cheap") \
+    X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \
+    X(parts,       STAGE,  none,                   OPTIONAL, "concatenations are computed part by part in their reader") \
+    X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \
+    X(lower,       STAGE,  none,                   ALWAYS,   "operators become loops and kernel calls") \
+    X(fuse,        STEPS,  dync__steps_fuse,       OPTIONAL, "loops become one nest")                 \
+    X(simplify,    KERNEL, dync__kernel_simplify,  OPTIONAL, "constants, equal and dead instructions go") \
+    X(unroll,      KERNEL, dync__kernel_unroll,    OPTIONAL, "short rows are written out")            \
+    X(schedule,    KERNEL, dync__kernel_schedule,  OPTIONAL, "the order of a kernel's loops")         \
+    X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it; arrays in blocks of channels") \
+    X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
+    X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
+    X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \
+    X(index_check, STAGE,  none,                   OPTIONAL, "indices are checked by the loops that read them") \
+    X(memory,      STAGE,  none,                   OPTIONAL, "temporaries share memory")
+/* clang-format on */
+enum {
+#define DYNC__X(name, ir, fn, may, what) DYNC__PASS_##name,
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+        DYNC__N_PASSES
+};
+
+DYNC__FN const char *dync__pass_name(int pass);
+/* of row i; false: it always runs */
+DYNC__FN bool dync__pass_optional(int pass);
+/* not left out by DYNC_DISABLE or dync_config_set("disable") */
+DYNC__FN bool dync__pass_on(int pass);
+/* "fuse,cse" as DYNC_DISABLE; replaces the choice; NULL or "": every pass runs. DYNC_ERR_VALUE,
+ * naming those there are, for a name that is none or no optional one: nothing changes. */
+DYNC__FN dync_status dync__pass_disable(const char *names);
+/* DYNC_LOG=passes: "[passes] name of: text" */
+DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...) DYNC__PRINTF(3, 4);
+
+/* How an IR is checked and printed; its name, for the message. */
+typedef struct dync__ir_kind {
+    const char *name;
+    dync_status (*check)(void *ir);
+    void (*print)(dync__str *, const void *ir);
+} dync__ir_kind;
+/* Are they on? By DYNC_CHECK_IR or dync_config_set("check_ir"), else where DYNC_ASSERT is. */
+DYNC__FN bool dync__check_on(void);
+DYNC__FN void dync__check_set(bool on);
+/* A border: after `pass`, is the IR what it must be? Where it is not: DYNC_ERR_INTERNAL naming
+ * pass, IR and fault, the IR in the log; DYNC_ASSERT fails, unless checks were asked for. Memory
+ * that runs out is DYNC_ERR_MEMORY. DYNC_OK where checks are off. */
+DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *, void *ir);
 #endif
 DYNC__WARM
 
@@ -8015,6 +8090,153 @@ DYNC__FN const char *dync__option_next(const char *p, dync__option_item *out)
     size_t value_n = value && last > value ? (size_t)(last - value) : 0;
     *out = (dync__option_item){p, value, (int)(stop - p), value_n};
     return end;
+}
+
+/* ==== base/pass.c ================================================================================== */
+/* base/pass.c: which passes run (DYNC_DISABLE), their log, and the border after each of them where
+ * the IR is checked (DYNC_CHECK_IR). After option.c.
+ *
+ * Both choices are process-wide words that are read from the environment when first asked for. What
+ * was compiled before a choice changes stays as it is. */
+
+static const struct {
+    const char *name;
+    bool optional;
+} dync__pass_rows[] = {
+#define DYNC__PASS_ALWAYS false
+#define DYNC__PASS_OPTIONAL true
+#define DYNC__X(name, ir, fn, may, what) {#name, DYNC__PASS_##may},
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC__FN const char *dync__pass_name(int pass) { return dync__pass_rows[pass].name; }
+DYNC__FN bool dync__pass_optional(int pass) { return dync__pass_rows[pass].optional; }
+
+/* ---- which ones run -------------------------------------------------------------------------- */
+
+enum { DYNC__PASSES_KNOWN = 1 << 30 };
+static uint32_t dync__passes_off; /* a bit a pass, and that it has been read or set */
+
+static int dync__pass_find(const char *name, size_t n)
+{
+    for (int i = 0; i < DYNC__N_PASSES; i++)
+        if (strlen(dync__pass_rows[i].name) == n && memcmp(dync__pass_rows[i].name, name, n) == 0)
+            return i;
+    return -1;
+}
+
+static dync_status dync__pass_unknown(const char *name, size_t n)
+{
+    char passes[512];
+    size_t used = 0;
+    for (int i = 0; i < DYNC__N_PASSES; i++)
+        if (dync__pass_rows[i].optional)
+            used += (size_t)dync__format(passes + used, sizeof passes - used, "%s%s",
+                                         used ? ", " : "", dync__pass_rows[i].name);
+    return dync__fail(DYNC_ERR_VALUE,
+                      "disable: expected passes that may be left out, got '%.*s'; "
+                      "those are: %s",
+                      (int)DYNC__MIN(n, 64), name, passes);
+}
+
+static dync_status dync__passes_parse(const char *names, uint32_t *off)
+{
+    *off = DYNC__PASSES_KNOWN;
+    for (const char *at = names; at && *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ", ");
+        int pass = dync__pass_find(at, n);
+        if (n && (pass < 0 || !dync__pass_rows[pass].optional)) return dync__pass_unknown(at, n);
+        if (n) *off |= 1u << pass;
+        at += n;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__pass_disable(const char *names)
+{
+    uint32_t off;
+    DYNC__TRY(dync__passes_parse(names, &off));
+    DYNC__ATOMIC_STORE(&dync__passes_off, off);
+    return DYNC_OK;
+}
+
+/* The environment is no caller that an error could go to: it is told on stderr, and every pass
+ * runs. */
+DYNC__RARE static uint32_t dync__passes_ask(void)
+{
+    uint32_t off;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    if (dync__passes_parse(dync__env("DYNC_DISABLE"), &off) != DYNC_OK) off = DYNC__PASSES_KNOWN;
+    dync__error_slot fault = dync__error_guard_end(&guard);
+    if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
+    DYNC__ATOMIC_STORE(&dync__passes_off, off);
+    return off;
+}
+
+DYNC__FN bool dync__pass_on(int pass)
+{
+    uint32_t off = DYNC__ATOMIC_PEEK(&dync__passes_off);
+    if (DYNC__UNLIKELY(!off)) off = dync__passes_ask();
+    return !(off >> pass & 1);
+}
+
+DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...)
+{
+    if (!dync__log_on(DYNC__LOG_passes)) return;
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    dync__formatv(text, sizeof text, fmt, args);
+    va_end(args);
+    dync__log(DYNC__LOG_passes, "%s of %s: %s", dync__pass_name(pass), of, text);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static int32_t dync__check_switch; /* 0: not asked for yet, 1 off, 2 on */
+
+#if defined(DYNC_ASSERT)
+/* Nobody asked: on, and a fault is the library's own. */
+static bool dync__check_asserts(void)
+{
+    return !DYNC__ATOMIC_PEEK(&dync__check_switch) && !dync__env("DYNC_CHECK_IR");
+}
+#else
+static bool dync__check_asserts(void) { return false; }
+#endif
+
+DYNC__FN bool dync__check_on(void)
+{
+    return dync__check_asserts() || dync__switch_on(&dync__check_switch, "DYNC_CHECK_IR");
+}
+DYNC__FN void dync__check_set(bool on) { DYNC__ATOMIC_STORE(&dync__check_switch, on ? 2 : 1); }
+
+static void dync__check_print(int pass, const dync__ir_kind *kind, const void *ir,
+                              const char *fault)
+{
+    dync__str s = {0};
+    kind->print(&s, ir);
+    dync__warn("check_ir: the %s after the pass %s: %s\n%s", kind->name, dync__pass_name(pass),
+               fault, dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *kind, void *ir)
+{
+    dync__error_guard guard;
+    if (!dync__check_on()) return DYNC_OK;
+    dync__error_guard_begin(&guard);
+    dync_status status = kind->check(ir);
+    dync__error_slot fault = dync__error_guard_end(&guard);
+    if (status == DYNC_OK) return DYNC_OK;
+    if (status == DYNC_ERR_MEMORY) return dync__fail_memory(0);
+    dync__check_print(pass, kind, ir, fault.message);
+    (void)dync__fail(DYNC_ERR_INTERNAL, "check_ir: the %s after the pass %s: %s", kind->name,
+                     dync__pass_name(pass), fault.message);
+    DYNC__ASSERT(!dync__check_asserts());
+    return DYNC_ERR_INTERNAL;
 }
 
 /* ==== base/process.c =============================================================================== */
@@ -12813,6 +13035,9 @@ typedef struct dync__kernel {
     DYNC__VEC(dync__buf) buf;
     dync__arena *arena; /* where the vectors grow */
     bool uses_random;
+    /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
+     * overlaps itself */
+    bool ordered;
     /* sticky: memory ran out while building */
     bool failed;
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
@@ -13729,7 +13954,7 @@ static void dync__text_head(dync__str *out, const dync__kernel *k)
         dync__text_loop(out, k, d);
         dync__str_addf(out, "<%lld", (long long)k->extent[d]);
     }
-    dync__str_add(out, " {\n");
+    dync__str_add(out, k->ordered ? " ordered {\n" : " {\n");
 }
 
 DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
@@ -13764,8 +13989,8 @@ DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
  * Checked: operands exist, stand before their user and are visible in its section; types by the
  * primitive's row; buffers and accesses exist, stores go to outputs and loads come from inputs; row
  * code does not vary along inner loops; every access stays inside its buffer where the size is
- * known; no plain store lets two indices write one element. The first fault is reported as
- * DYNC_ERR_INTERNAL with the instruction. */
+ * known; no plain store of a kernel that is not `ordered` lets two indices write one element. The
+ * first fault is reported as DYNC_ERR_INTERNAL with the instruction. */
 
 static dync_status dync__check_fail(const dync__kernel *k, int i, const char *what)
 {
@@ -13919,7 +14144,8 @@ static const char *dync__check_access(const dync__kernel *k, const dync__inst *i
     int n = in->section & 1 ? k->n_dims : k->n_outer;
     for (int d = 0; d < k->n_dims; d++) {
         if (d >= n && acc->stride[d] != 0) return "row code varies along an inner loop";
-        if (d < n && in->prim == DYNC__P_store && acc->stride[d] == 0 && k->extent[d] > 1)
+        bool meets = d < n && acc->stride[d] == 0 && k->extent[d] > 1;
+        if (meets && in->prim == DYNC__P_store && !k->ordered)
             return "a store lets several indices write one element";
         empty |= d < n && k->extent[d] == 0;
     }
@@ -17927,6 +18153,7 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
     int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!out || !number) return NULL;
     out->uses_random = k->uses_random;
+    out->ordered = k->ordered;
     for (int i = 0; i < k->buf.n; i++)
         if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
     for (int i = 0; i < k->access.n; i++)
@@ -36517,13 +36744,39 @@ struct dync__plan {
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
 };
 
-/* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes
- * nothing is left to the caller to drop. */
-DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *,
-                                         dync__fuse_step *step, int *n);
+/* ---- pass.c: the steps of a builder on their way to a plan ------------------------------------
+ */
+typedef struct dync__slot_order dync__slot_order;
+typedef struct dync__steps {
+    dync__pb *pb;
+    const dync__plan_options *opt;
+    dync__fuse_step *at; /* room for those of the builder; what writes nothing is left to the caller
+                            to drop */
+    int n, next;         /* next: the pass that is tried next */
+    const dync__slot_order *order; /* check.c: what the steps did to each slot at first; NULL:
+                                      checks are off */
+} dync__steps;
+DYNC__FN dync_status dync__steps_begin(dync__steps *, dync__pb *, const dync__plan_options *);
+/* every pass up to this one that has not been tried yet */
+DYNC__FN dync_status dync__steps_run(dync__steps *, int last_pass);
+DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
+DYNC__FN dync_status dync__steps_fuse(dync__steps *);
 /* convs.c: after the schedule: calls stand before what follows them, convolutions take over what
  * follows them, and arrays go into blocks of channels. */
-DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
+DYNC__FN dync_status dync__steps_convs(dync__steps *);
+/* epilogue.c: what is scattered into lies where the result does */
+DYNC__FN dync_status dync__steps_in_place(dync__steps *);
+
+/* ---- check.c: the verifiers of steps and plans ------------------------------------------------
+ */
+/* notes what the steps do, and checks them: they are as the operators were lowered */
+DYNC__FN dync_status dync__steps_check_begin(dync__steps *);
+DYNC__FN dync_status dync__steps_check_after(dync__steps *, int pass);
+DYNC__FN dync_status dync__plan_check_after(dync__plan *, int pass);
+/* DYNC_ERR_INTERNAL naming the step or the slot */
+DYNC__FN dync_status dync__steps_check(const dync__steps *);
+DYNC__FN dync_status dync__plan_check(const dync__plan *);
+
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot
@@ -36538,8 +36791,6 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
-/* what is scattered into lies where the result does */
-DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */
@@ -36770,8 +37021,11 @@ static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int
 
 /* The base of a scatter is made where the result will be if nobody else wants it later; the result
  * of one whose base is an input goes there at once if all of it is copied there. */
-DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int n)
+DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
 {
+    const dync__pb *pb = s->pb;
+    dync__fuse_step *step = s->at;
+    int n = s->n;
     for (int at = 0; at < n; at++) {
         const dync__kcall *c = step[at].k ? NULL : step[at].call;
         if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
@@ -36801,6 +37055,7 @@ DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int
         memset(&step[copy], 0, sizeof step[copy]);
         dync__in_place_rename(step + at, n - at, out, base);
     }
+    return DYNC_OK;
 }
 
 /* ==== runtime/memplan.c ============================================================================ */
@@ -37737,8 +37992,11 @@ static dync_status dync__cv_commit(dync__cv *v, int *n)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *n)
+DYNC__FN dync_status dync__steps_convs(dync__steps *s)
 {
+    dync__pb *pb = s->pb;
+    dync__fuse_step *step = s->at;
+    int *n = &s->n;
     dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
     bool any = false, again = true;
     dync__epilogue_sink(step, *n);
@@ -37763,6 +38021,427 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
         }
     }
     return dync__cv_commit(&v, n);
+}
+
+/* ==== runtime/check.c ============================================================================== */
+/* runtime/check.c: the verifiers of what becomes a plan. Steps, after lowering and after every pass
+ * over them: kernels are valid loop IR, buffers and operands lie inside their slots and have their
+ * dtypes, what a slot holds is written before it is read wherever it was so at first, and what must
+ * be read before it is written over still is. Plans, when memory is laid out: temporaries that are
+ * alive at one time never overlap, everything lies inside the arena, and what a run looks for is
+ * what the slots say. Before: pass.c and plan.c, which ask at every border; memplan.c.
+ *
+ * Lifetimes are found anew here, from the steps alone: nothing of memplan.c is used. */
+
+static dync_status dync__step_fault(int step, int slot, const char *what)
+{
+    return dync__fail(DYNC_ERR_INTERNAL, "step %d, slot %d: %s", step, slot, what);
+}
+
+/* ---- the order of the steps ------------------------------------------------------------------ */
+
+/* The first and last step that reads a slot and that writes it; -1: none. */
+struct dync__slot_order {
+    int first_read, last_read, first_write, last_write;
+};
+
+static void dync__order_note(dync__slot_order *o, int step, int mode)
+{
+    if (mode & DYNC__BUF_IN) {
+        if (o->first_read < 0) o->first_read = step;
+        o->last_read = step;
+    }
+    if (mode & DYNC__BUF_OUT) {
+        if (o->first_write < 0) o->first_write = step;
+        o->last_write = step;
+    }
+}
+
+static void dync__order_step(dync__slot_order *order, const dync__fuse_step *s, int step)
+{
+    const dync__kcall *c = s->k ? NULL : s->call;
+    for (int i = 0; s->k && i < s->k->buf.n; i++)
+        dync__order_note(&order[s->k->buf.at[i].id], step, s->k->buf.at[i].mode);
+    for (int i = 0; c && i < c->n; i++)
+        dync__order_note(&order[c->operand[i].slot], step,
+                         c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN);
+}
+
+/* Of every slot; NULL: no memory. */
+static dync__slot_order *dync__steps_order(const dync__steps *s, dync__arena *arena)
+{
+    size_t bytes = (size_t)(s->pb->slot.n + 1) * sizeof(dync__slot_order);
+    dync__slot_order *order = dync__arena_alloc(arena, bytes);
+    if (!order) return NULL;
+    memset(order, 0xff, bytes);
+    for (int i = 0; i < s->n; i++) dync__order_step(order, &s->at[i], i);
+    return order;
+}
+
+/* Is what was written before anyone read it still so; is what everyone read before it was written
+ * over still so? Where several steps write parts of a slot, who reads one part may run before the
+ * others are written. A temporary that is in no step any more is gone. */
+static dync_status dync__order_kept(const dync__slot *slot, int i, const dync__slot_order *was,
+                                    const dync__slot_order *is)
+{
+    bool written_first = was->first_read < 0 || was->last_write < was->first_read,
+         read_first = was->first_write < 0 || was->last_read < was->first_write;
+    if (slot->kind != DYNC__SLOT_TEMP && was->first_write >= 0 && is->first_write < 0)
+        return dync__step_fault(was->first_write, i, "nobody writes it any more");
+    if (is->first_read < 0) return DYNC_OK;
+    if (was->first_write >= 0 && is->first_write < 0)
+        return dync__step_fault(is->first_read, i, "it is read, but nobody writes it any more");
+    if (was->first_write < 0 || is->first_write < 0) return DYNC_OK;
+    if (written_first && is->first_read < is->first_write)
+        return dync__step_fault(is->first_read, i, "it is read before it is written");
+    if (written_first && was->first_write == was->last_write && is->first_read < is->last_write)
+        return dync__step_fault(is->first_read, i, "it is read before all of it is written");
+    if (was->first_read >= 0 && read_first && was->first_write == was->last_write &&
+        is->last_read > is->first_write)
+        return dync__step_fault(is->last_read, i, "it is read after it is written over");
+    return DYNC_OK;
+}
+
+static dync_status dync__steps_check_order(const dync__steps *s)
+{
+    dync__arena arena = {0};
+    const dync__slot_order *order = dync__steps_order(s, &arena);
+    dync_status status = order ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->pb->slot.n && status == DYNC_OK; i++)
+        if (s->pb->slot.at[i].size != 0)
+            status = dync__order_kept(&s->pb->slot.at[i], i, &s->order[i], &order[i]);
+    dync__arena_free(&arena);
+    return status;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+/* The kernel, whose buffers have the sizes of their slots, so that accesses are seen to stay
+ * inside.
+ */
+static dync_status dync__step_check_loops(const dync__pb *pb, const dync__kernel *k)
+{
+    dync__arena arena = {0};
+    dync__kernel sized = *k;
+    size_t bytes = (size_t)k->buf.n * sizeof *sized.buf.at;
+    sized.buf.at = dync__arena_copy(&arena, k->buf.at, bytes);
+    dync_status status = sized.buf.at || !bytes ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < k->buf.n && status == DYNC_OK; i++)
+        sized.buf.at[i].size = pb->slot.at[k->buf.at[i].id].size;
+    if (status == DYNC_OK) status = dync__kernel_check(&sized);
+    dync__arena_free(&arena);
+    return status;
+}
+
+static dync_status dync__step_check_kernel(const dync__pb *pb, int step, const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++) {
+        const dync__buf *b = &k->buf.at[i];
+        if (b->id < 0 || b->id >= pb->slot.n)
+            return dync__step_fault(step, b->id, "a buffer of a slot that there is not");
+        const dync__slot *slot = &pb->slot.at[b->id];
+        if (slot->dtype != b->dtype)
+            return dync__step_fault(step, b->id, "a buffer of another dtype than its slot");
+        if (slot->size >= 0 && b->size > slot->size)
+            return dync__step_fault(step, b->id, "a buffer larger than its slot");
+    }
+    return dync__step_check_loops(pb, k);
+}
+
+static dync_status dync__step_check_call(const dync__pb *pb, int step, const dync__kcall *c)
+{
+    if (c->n < 0 || c->n > DYNC__KCALL_OPERANDS)
+        return dync__step_fault(step, -1, "a call of more operands than there may be");
+    for (int i = 0; i < c->n; i++) {
+        const dync__operand *o = &c->operand[i];
+        if (o->slot < 0 || o->slot >= pb->slot.n)
+            return dync__step_fault(step, o->slot, "an operand in a slot that there is not");
+        const dync__slot *slot = &pb->slot.at[o->slot];
+        if (slot->dtype != o->dtype)
+            return dync__step_fault(step, o->slot, "an operand of another dtype than its slot");
+        if (o->lay.ndim < 0 || o->lay.ndim > DYNC_MAX_DIMS)
+            return dync__step_fault(step, o->slot, "an operand of more dims than there may be");
+        if (slot->size >= 0 && (o->lay.offset < 0 || dync__layout_span(&o->lay) > slot->size))
+            return dync__step_fault(step, o->slot, "an operand reaches beyond its slot");
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__steps_check(const dync__steps *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (s->at[i].k) DYNC__TRY(dync__step_check_kernel(s->pb, i, s->at[i].k));
+        if (!s->at[i].k && s->at[i].call) DYNC__TRY(dync__step_check_call(s->pb, i, s->at[i].call));
+    }
+    return s->order ? dync__steps_check_order(s) : DYNC_OK;
+}
+
+static dync_status dync__steps_check_any(void *steps) { return dync__steps_check(steps); }
+static void dync__steps_print_any(dync__str *text, const void *steps)
+{
+    dync__steps_print(text, steps);
+}
+
+DYNC__FN dync_status dync__steps_check_after(dync__steps *s, int pass)
+{
+    static const dync__ir_kind kind = {"steps", dync__steps_check_any, dync__steps_print_any};
+    if (pass == DYNC__PASS_in_place) s->order = NULL; /* slots stand for others now */
+    return dync__check_after(pass, &kind, s);
+}
+
+/* Slots are in range: what the notes are taken of. */
+DYNC__FN dync_status dync__steps_check_begin(dync__steps *s)
+{
+    if (!dync__check_on()) return DYNC_OK;
+    DYNC__TRY(dync__steps_check_after(s, DYNC__PASS_lower));
+    s->order = dync__steps_order(s, s->pb->arena);
+    return s->order ? dync__steps_check_after(s, DYNC__PASS_lower) : DYNC_ERR_MEMORY;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static int64_t dync__plan_slot_bytes(const dync__slot *s)
+{
+    return s->size * dync__dtype_info(s->dtype)->bytes;
+}
+
+/* The first and last step of each temporary; -1: none. Every slot that a step names exists, and is
+ * found where the slot says. */
+static dync_status dync__plan_lives(const dync__plan *p, dync__life *life)
+{
+    for (int i = 0; i < p->n_slots; i++)
+        life[i] = (dync__life){.slot = i,
+                               .first = -1,
+                               .last = -1,
+                               .bytes = dync__plan_slot_bytes(&p->slot[i]),
+                               .offset = p->slot[i].arena_offset};
+    for (int i = 0; i < p->n_steps; i++)
+        for (int k = 0; k < p->step[i].n; k++) {
+            int id = p->step[i].slot[k];
+            if (id < 0 || id >= p->n_slots) return dync__step_fault(i, id, "there is no such slot");
+            const dync__slot *slot = &p->slot[id];
+            const dync__plan_source *source = &p->step[i].source[k];
+            if (source->from != slot->kind ||
+                source->at != (slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index))
+                return dync__step_fault(i, id, "a run looks for it elsewhere than it is");
+            if (slot->kind != DYNC__SLOT_TEMP) continue;
+            if (life[id].first < 0) life[id].first = i;
+            life[id].last = i;
+        }
+    return DYNC_OK;
+}
+
+static dync_status dync__plan_check_place(const dync__plan *p, const dync__life *life)
+{
+    const dync__slot *slot = &p->slot[life->slot];
+    if (slot->size < 0) return dync__step_fault(life->first, life->slot, "its size is not known");
+    if (life->offset < 0 || life->offset % 64 != 0)
+        return dync__step_fault(life->first, life->slot,
+                                "it has no place in the arena, or none "
+                                "that is aligned");
+    if (life->bytes > p->scratch_offset - life->offset)
+        return dync__step_fault(life->first, life->slot, "it reaches beyond its part of the arena");
+    return DYNC_OK;
+}
+
+/* Pairs that are alive at one time, by falling offset: n is small, and this runs in tests. */
+static dync_status dync__plan_check_overlap(const dync__plan *p, const dync__life *life)
+{
+    for (int i = 0; i < p->n_slots; i++) {
+        const dync__life *a = &life[i];
+        if (a->first < 0) continue;
+        DYNC__TRY(dync__plan_check_place(p, a));
+        for (int j = 0; j < i; j++) {
+            const dync__life *b = &life[j];
+            if (b->first < 0 || a->last < b->first || b->last < a->first) continue;
+            if (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes)
+                return dync__fail(DYNC_ERR_INTERNAL,
+                                  "slots %d (steps %d to %d) and %d (steps %d to %d) are alive at "
+                                  "one time and share memory",
+                                  j, b->first, b->last, i, a->first, a->last);
+        }
+    }
+    return DYNC_OK;
+}
+
+/* Each output of the call is one slot's. */
+static dync_status dync__plan_check_slots(const dync__plan *p)
+{
+    for (int i = 0; i < p->n_slots; i++) {
+        const dync__slot *s = &p->slot[i];
+        if (!dync__dtype_valid(s->dtype)) return dync__step_fault(-1, i, "it has no dtype");
+        if (s->kind != DYNC__SLOT_TEMP && s->index < 0)
+            return dync__step_fault(-1, i, "it is neither an input nor an output of the call");
+        for (int j = 0; s->kind == DYNC__SLOT_OUTPUT && j < i; j++)
+            if (p->slot[j].kind == DYNC__SLOT_OUTPUT && p->slot[j].index == s->index)
+                return dync__step_fault(-1, i, "two slots are the same output of the call");
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__plan_check(const dync__plan *p)
+{
+    dync__arena arena = {0};
+    dync__life *life = dync__arena_alloc(&arena, (size_t)(p->n_slots + 1) * sizeof *life);
+    dync_status status = life ? dync__plan_check_slots(p) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__plan_lives(p, life);
+    if (status == DYNC_OK) status = dync__plan_check_overlap(p, life);
+    for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
+        const dync__kcall *c = p->step[i].call;
+        if (c && (int64_t)c->scratch_bytes > p->arena_bytes - p->scratch_offset)
+            status = dync__step_fault(i, -1, "its call asks for more scratch memory than there is");
+    }
+    dync__arena_free(&arena);
+    return status;
+}
+
+static dync_status dync__plan_check_any(void *plan) { return dync__plan_check(plan); }
+static void dync__plan_print_any(dync__str *text, const void *plan) { dync__plan_dump(text, plan); }
+
+DYNC__FN dync_status dync__plan_check_after(dync__plan *p, int pass)
+{
+    static const dync__ir_kind kind = {"plan", dync__plan_check_any, dync__plan_print_any};
+    return dync__check_after(pass, &kind, p);
+}
+
+/* ==== runtime/pass.c =============================================================================== */
+/* runtime/pass.c: the passes over the steps of a plan, by their rows in base/pass.h, in that order:
+ * each is left out where DYNC_DISABLE or the plan's options say so, logged, and what it leaves
+ * behind is checked (check.c). Before: op/lower.c and inductor/lower.c fill the builder. After:
+ * plan.c makes code. */
+
+/* A pass over all steps, or over each kernel by itself. */
+typedef struct dync__steps_pass {
+    dync_status (*steps)(dync__steps *);
+    void (*kernel)(dync__kernel *);
+} dync__steps_pass;
+static const dync__steps_pass dync__steps_passes[DYNC__N_PASSES] = {
+#define DYNC__PASS_GRAPH(name, fn)
+#define DYNC__PASS_STEPS(name, fn) [DYNC__PASS_##name] = {.steps = fn},
+#define DYNC__PASS_KERNEL(name, fn) [DYNC__PASS_##name] = {.kernel = fn},
+#define DYNC__PASS_STAGE(name, fn)
+#define DYNC__X(name, ir, fn, may, what) DYNC__PASS_##ir(name, fn)
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+#undef DYNC__PASS_GRAPH
+#undef DYNC__PASS_STEPS
+#undef DYNC__PASS_KERNEL
+#undef DYNC__PASS_STAGE
+};
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (s->at[i].k)
+            dync__kernel_print(text, s->at[i].k);
+        else if (s->at[i].call)
+            dync__str_addf(text, "call %s\n", ((const dync__kcall *)s->at[i].call)->row->name);
+    }
+}
+
+static void dync__steps_log(const dync__steps *s, int stage)
+{
+    if (!dync__log_on(stage)) return;
+    dync__str text = {0};
+    dync__steps_print(&text, s);
+    dync__log_text(stage, s->opt->name ? s->opt->name : "plan", dync__str_get(&text));
+    dync__str_free(&text);
+}
+
+/* ---- the steps before ------------------------------------------------------------------------ */
+
+static dync_status dync__steps_call(dync__arena *arena, dync__kcall *c, dync__fuse_step *out)
+{
+    int32_t *ids = dync__arena_alloc(arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids),
+            *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
+    if (!ids) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) {
+        if (c->operand[i].written)
+            writes[out->n_writes++] = c->operand[i].slot;
+        else
+            ids[out->n_reads++] = c->operand[i].slot;
+    }
+    out->reads = ids;
+    out->writes = writes;
+    out->call = c;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__steps_begin(dync__steps *s, dync__pb *pb, const dync__plan_options *opt)
+{
+    memset(s, 0, sizeof *s);
+    s->pb = pb;
+    s->opt = opt;
+    s->n = pb->step.n;
+    s->at = dync__arena_alloc(pb->arena, (size_t)(s->n + 1) * sizeof *s->at);
+    if (!s->at) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n; i++) {
+        const dync__step *from = &pb->step.at[i];
+        s->at[i] = (dync__fuse_step){.k = from->kernel};
+        if (!from->kernel) DYNC__TRY(dync__steps_call(pb->arena, from->call, &s->at[i]));
+    }
+    dync__steps_log(s, DYNC__LOG_loops);
+    return dync__steps_check_begin(s);
+}
+
+/* ---- the passes ------------------------------------------------------------------------------ */
+
+static bool dync__steps_keeps(void *user, int32_t slot)
+{
+    const dync__pb *pb = user;
+    return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
+}
+
+DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
+{
+    dync__fuse_options fuse = {.keep = dync__steps_keeps, .user = s->pb};
+    return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
+}
+
+static dync_status dync__steps_each(dync__steps *s, void (*pass)(dync__kernel *))
+{
+    for (int i = 0; i < s->n; i++) {
+        if (!s->at[i].k) continue;
+        pass(s->at[i].k);
+        if (s->at[i].k->failed) return dync__fail_memory(0);
+    }
+    return DYNC_OK;
+}
+
+/* What the plan's options and its device leave out. */
+static bool dync__steps_wants(const dync__steps *s, int pass)
+{
+    bool cpu = s->pb->device == DYNC_CPU;
+    switch (pass) {
+    case DYNC__PASS_fuse: return !s->opt->no_fuse;
+    case DYNC__PASS_unroll: return cpu && !s->opt->rolled;
+    case DYNC__PASS_convs:
+    case DYNC__PASS_in_place: return cpu && !s->opt->no_fuse;
+    default: return true;
+    }
+}
+
+static dync_status dync__steps_pass_run(dync__steps *s, int pass)
+{
+    const dync__steps_pass *row = &dync__steps_passes[pass];
+    int before = s->n;
+    if (!dync__steps_wants(s, pass) || !dync__pass_on(pass)) return DYNC_OK;
+    DYNC__TRY(row->steps ? row->steps(s) : dync__steps_each(s, row->kernel));
+    dync__pass_log(pass, s->opt->name ? s->opt->name : "plan", "%d steps, %d left", before, s->n);
+    return dync__steps_check_after(s, pass);
+}
+
+DYNC__FN dync_status dync__steps_run(dync__steps *s, int last)
+{
+    for (; s->next <= last; s->next++) {
+        if (dync__steps_passes[s->next].steps || dync__steps_passes[s->next].kernel)
+            DYNC__TRY(dync__steps_pass_run(s, s->next));
+        if (s->next == DYNC__PASS_schedule)
+            dync__steps_log(s, dync__log_on(DYNC__LOG_fused) ? DYNC__LOG_fused : DYNC__LOG_ir);
+    }
+    return DYNC_OK;
 }
 
 /* ==== runtime/plan.c =============================================================================== */
@@ -37792,72 +38471,6 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
 {
     dync__step s = {.call = c};
     return dync__avec_push(pb->arena, &pb->step, s);
-}
-
-/* ---- stages ---------------------------------------------------------------------------------- */
-static bool dync__plan_keeps(void *user, int32_t slot)
-{
-    const dync__pb *pb = user;
-    return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
-}
-
-static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync__fuse_step *out)
-{
-    memset(out, 0, sizeof *out);
-    out->k = s->kernel;
-    if (s->kernel) return DYNC_OK;
-    const dync__kcall *c = s->call;
-    int32_t *ids = dync__arena_alloc(pb->arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids),
-            *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
-    if (!ids) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++) {
-        if (c->operand[i].written)
-            writes[out->n_writes++] = c->operand[i].slot;
-        else
-            ids[out->n_reads++] = c->operand[i].slot;
-    }
-    out->reads = ids;
-    out->writes = writes;
-    out->call = s->call;
-    return DYNC_OK;
-}
-
-static void dync__plan_log(const dync__pb *pb, int stage, const char *name,
-                           const dync__fuse_step *step, int n)
-{
-    (void)pb;
-    if (!dync__log_on(stage)) return;
-    dync__str s = {0};
-    for (int i = 0; i < n; i++) {
-        if (step[i].k)
-            dync__kernel_print(&s, step[i].k);
-        else
-            dync__str_addf(&s, "call %s\n", ((const dync__kcall *)step[i].call)->row->name);
-    }
-    dync__log_text(stage, name ? name : "plan", dync__str_get(&s));
-    dync__str_free(&s);
-}
-
-DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt,
-                                         dync__fuse_step *step, int *n)
-{
-    dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
-    for (int i = 0; i < pb->step.n; i++)
-        DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
-    *n = pb->step.n;
-    dync__plan_log(pb, DYNC__LOG_loops, opt->name, step, *n);
-    DYNC__TRY(dync__fuse(pb->arena, step, n, &fuse));
-    for (int i = 0; i < *n; i++) {
-        if (!step[i].k) continue;
-        dync__kernel_simplify(step[i].k);
-        if (pb->device == DYNC_CPU && !opt->rolled) dync__kernel_unroll(step[i].k);
-        dync__kernel_schedule(step[i].k);
-        if (step[i].k->failed) return dync__fail_memory(0);
-    }
-    dync__plan_log(pb, DYNC__LOG_fused, opt->name, step, *n);
-    if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused))
-        dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
-    return DYNC_OK;
 }
 
 DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
@@ -38074,13 +38687,12 @@ static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dyn
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
-    int n = 0;
     int64_t scratch = 0;
-    dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
-    if (!step) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) dync__plan_in_place(pb, step, n);
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, pb, opt));
+    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_in_place));
+    dync__fuse_step *step = steps.at;
+    int n = steps.n;
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;
@@ -38092,25 +38704,32 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);
     if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
+    /* loops that run before and after a call, as a part of it */
+    bool joins[2] = {!opt->no_fuse && dync__pass_on(DYNC__PASS_prologue),
+                     !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue)};
     for (int i = 0; i < n; i++) {
         bool keep = true;
-        if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU)
+        if (step[i].k && joins[0] && p->device != DYNC_CPU)
             DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
         /* everything it made went elsewhere by fusion */
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU)
+        if (step[i].call && joins[1] && p->device == DYNC_CPU)
             DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
-        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU)
+        if (step[i].call && joins[1] && p->device != DYNC_CPU)
             dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune)
                             : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
-        if (step[i].k && s > p->step && s->code) dync__plan_checks(p, s - 1, step[i].k);
+        if (step[i].k && s > p->step && s->code && dync__pass_on(DYNC__PASS_index_check))
+            dync__plan_checks(p, s - 1, step[i].k);
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);
-    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
-    return dync__plan_sources(p);
+    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
+    DYNC__TRY(dync__plan_sources(p));
+    dync__pass_log(DYNC__PASS_memory, p->name, "%lld bytes, %d steps", (long long)p->arena_bytes,
+                   p->n_steps);
+    return dync__plan_check_after(p, DYNC__PASS_memory);
 }
 
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
@@ -42921,7 +43540,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         out[i] = (dync__operand){
             .dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
         out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype,
-                                    dync__lower_count(&e->out[i].lay), NULL);
+                                    dync__layout_span(&e->out[i].lay), NULL);
         if (out[i].slot < 0) return DYNC_ERR_MEMORY;
     }
     pb->number_slot = number_slot;
@@ -48296,7 +48915,10 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
     }
     part.lay.offset = call->args[4].as.i;
     DYNC__TRY(dync__lower_copy(pb, &in[0], out));
-    return dync__lower_copy(pb, &in[1], &part);
+    int n = pb->step.n;
+    DYNC__TRY(dync__lower_copy(pb, &in[1], &part));
+    if (pb->step.n > n) pb->step.at[n].kernel->ordered = dync__layout_overlaps_itself(&part.lay);
+    return DYNC_OK;
 }
 
 /* Zeros, and the gradient in the view of them. */
@@ -56358,7 +56980,11 @@ DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int
 DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
 /* names and table of another graph; false: no memory */
 DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
-/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
+/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay.
+ * dync__graph_pass runs one by its row (pass.c), over functional graphs. */
+DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
+/* the border after a pass; functional: nothing writes, and types are inferred again */
+DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
 #endif
@@ -58755,6 +59381,67 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
         return NULL;
     }
     return q.g;
+}
+
+/* ==== graph/pass.c ================================================================================= */
+/* graph/pass.c: the passes over graphs, by their rows in base/pass.h: each is left out where it
+ * shall be, logged, and what it leaves behind is checked. After check.c, cse.c and dce.c. */
+
+static dync_status (*const dync__graph_passes[DYNC__N_PASSES])(dync__graph *) = {
+#define DYNC__PASS_GRAPH(name, fn) [DYNC__PASS_##name] = fn,
+#define DYNC__PASS_STEPS(name, fn)
+#define DYNC__PASS_KERNEL(name, fn)
+#define DYNC__PASS_STAGE(name, fn)
+#define DYNC__X(name, ir, fn, may, what) DYNC__PASS_##ir(name, fn)
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+#undef DYNC__PASS_GRAPH
+#undef DYNC__PASS_STEPS
+#undef DYNC__PASS_KERNEL
+#undef DYNC__PASS_STAGE
+};
+
+static dync_status dync__graph_check_any(void *graph) { return dync__graph_check(graph); }
+
+/* Symbolic sizes stand in layouts as tokens; inference is over plain ones. */
+static bool dync__graph_is_symbolic(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        for (int k = 0; k < g->node.at[i]->nout && g->node.at[i]->has_info; k++)
+            if (dync__layout_has_tokens(&g->node.at[i]->info[k].lay)) return true;
+    return false;
+}
+
+/* Nothing writes, and every node is what its operator gives. */
+static dync_status dync__graph_check_functional(void *graph)
+{
+    dync__graph *g = graph;
+    DYNC__TRY(dync__graph_check(g));
+    if (dync__graph_has_writes(g))
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a node writes memory", g->name);
+    return dync__graph_is_symbolic(g) ? DYNC_OK : dync__graph_check_types(g, NULL);
+}
+
+static void dync__graph_print_any(dync__str *s, const void *graph)
+{
+    dync__graph_print_c(s, graph);
+}
+
+DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool functional)
+{
+    static const dync__ir_kind any = {"graph", dync__graph_check_any, dync__graph_print_any},
+                               pure = {"graph", dync__graph_check_functional,
+                                       dync__graph_print_any};
+    return dync__check_after(pass, functional ? &pure : &any, g);
+}
+
+DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *g)
+{
+    int before = g->node.n;
+    if (!dync__pass_on(pass)) return DYNC_OK;
+    DYNC__TRY(dync__graph_passes[pass](g));
+    dync__pass_log(pass, g->name, "%d nodes, %d left", before, g->node.n);
+    return dync__graph_check_after(pass, g, true);
 }
 
 /* ==== graph/print_c.c ============================================================================== */
@@ -63314,7 +64001,8 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     dync_scope scope = dync_scope_begin();
     for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
-    dync_status status = dync__graph_check(taken);
+    dync_status status = dync__graph_check_after(DYNC__PASS_capture, taken, false);
+    if (status == DYNC_OK) status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
@@ -63648,7 +64336,8 @@ DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const b
 /* Paths of several entries may end in the same segment at once. */
 DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
 {
-    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
+    if (!s->code.narrow || !s->narrowable || !s->n_out || !dync__pass_on(DYNC__PASS_narrow))
+        return DYNC_OK;
     int32_t idle = 0;
     while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
     dync_status status = dync__segment_narrow_now(s, used);
@@ -72997,14 +73686,16 @@ static void dync__joint_follow(void *user, dync__arg *a)
 
 static dync_status dync__joint_tidy(dync__graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) { /* mark: what stands for a node from here on */
+    for (int i = 0; i < g->node.n && dync__pass_on(DYNC__PASS_views); i++) {
+        /* mark: what stands for a node from here on */
         dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
-    DYNC__TRY(dync__graph_dce(g));
-    DYNC__TRY(dync__graph_cse(g));
-    return dync__graph_dce(g);
+    DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
+    return dync__graph_pass(DYNC__PASS_dce, g);
 }
 
 /* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */
@@ -73095,6 +73786,12 @@ static void dync__joint_facts(dync__aot_graphs *g)
     }
 }
 
+static dync_status dync__joint_check(const dync__aot_graphs *g)
+{
+    if (g->fw) DYNC__TRY(dync__graph_check_after(DYNC__PASS_partition, g->fw, true));
+    return g->bw ? dync__graph_check_after(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training,
                                      const dync__aot_how *how, dync__aot_graphs *out,
                                      const char **why)
@@ -73127,7 +73824,10 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *exampl
         dync__graph_unref(joint);
         if (status != DYNC_OK) dync__aot_graphs_free(out);
     } while (again);
-    if (status == DYNC_OK) dync__joint_facts(out);
+    if (status != DYNC_OK) return status;
+    dync__joint_facts(out);
+    status = dync__joint_check(out);
+    if (status != DYNC_OK) dync__aot_graphs_free(out);
     return status;
 }
 
@@ -73881,7 +74581,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     c.budget = how->budget;
     if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
     if (status == DYNC_OK && j->n_grads) {
-        if (how->save_all)
+        if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
             dync__part_save_all(&c);
         else
             status = dync__mincut(&c);
@@ -76223,7 +76923,10 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) &&
                     dync__aot_wants_grad(c->graph, examples);
-    if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
+    if (inner->patterns && !c->double_backward && dync__pass_on(DYNC__PASS_attention)) {
+        DYNC__TRY(dync__aot_attend(&c->graph, training));
+        DYNC__TRY(dync__graph_check_after(DYNC__PASS_attention, c->graph, false));
+    }
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
     if (cut)
         *why = "a second derivative is asked for of a function that detaches or switches "
@@ -76997,7 +77700,8 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     /* the last node that writes what is there: a part must be read before it */
     int written = -1;
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
-    for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
+    if (w->pb.device != DYNC_CPU || !dync__pass_on(DYNC__PASS_parts)) return DYNC_OK;
+    for (int i = 0; i < w->g->node.n; i++) {
         const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
         if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE ||
@@ -77106,6 +77810,7 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     w->over_first = w->over_next + out->n;
     int *last = w->over_first + n;
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
+    if (!dync__pass_on(DYNC__PASS_over)) return DYNC_OK;
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync__node *k = w->g->node.at[i];
         for (int a = 0; a < k->nargs; a++)
@@ -77578,8 +78283,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     c->graph = dync__graph_ref(g);
     c->options = *options;
     c->options.text = ""; /* the caller's */
-    dync_status status = dync__graph_dce(g);
-    if (status == DYNC_OK) status = dync__graph_cse(g);
+    dync_status status = dync__graph_pass(DYNC__PASS_dce, g);
+    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
     if (status != DYNC_OK) {
         dync__inductor_destroy(c);
@@ -78583,11 +79288,11 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 static dync_status dync__csource_fuse(dync__csource *c)
 {
     dync__plan_options options = {.name = c->program->name, .rolled = true};
-    int n;
-    c->steps = dync__arena_alloc(&c->arena, (size_t)c->pb.step.n * sizeof *c->steps);
-    if (!c->steps) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__plan_schedule(&c->pb, &options, c->steps, &n));
-    for (int i = 0; i < n; i++)
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, &c->pb, &options));
+    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_schedule));
+    c->steps = steps.at;
+    for (int i = 0; i < steps.n; i++)
         if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
             c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;
@@ -85451,19 +86156,41 @@ typedef struct dync__config_value {
     double real;
     const char *text;
 } dync__config_value;
-static void dync__config_activation_memory_budget(const dync__config_value *v)
+static dync_status dync__config_activation_memory_budget(const dync__config_value *v)
 {
-    dync__aot_set_budget(v->real);
+    return dync__aot_set_budget(v->real), DYNC_OK;
 }
-static void dync__config_lint(const dync__config_value *v) { dync_set_lint(v->number != 0); }
-static void dync__config_log(const dync__config_value *v) { dync_set_log(v->text); }
-static void dync__config_threads(const dync__config_value *v) { dync__pool_set_threads(v->number); }
-static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v->number != 0); }
+static dync_status dync__config_check_ir(const dync__config_value *v)
+{
+    return dync__check_set(v->number != 0), DYNC_OK;
+}
+static dync_status dync__config_disable(const dync__config_value *v)
+{
+    return dync__pass_disable(v->text);
+}
+static dync_status dync__config_lint(const dync__config_value *v)
+{
+    return dync_set_lint(v->number != 0), DYNC_OK;
+}
+static dync_status dync__config_log(const dync__config_value *v)
+{
+    return dync_set_log(v->text), DYNC_OK;
+}
+static dync_status dync__config_threads(const dync__config_value *v)
+{
+    return dync__pool_set_threads(v->number), DYNC_OK;
+}
+static dync_status dync__config_verify(const dync__config_value *v)
+{
+    return dync_set_verify(v->number != 0), DYNC_OK;
+}
 
 /*    key                       kind   field   least  most   what sets it; a text is not stored */
 /* clang-format off */
 #define DYNC__CONFIGS(X)                             \
     X(activation_memory_budget, FLOAT, real,   0, 1)  \
+    X(check_ir,                 BOOL,  number, 0, 1)  \
+    X(disable,                  TEXT,  text,   0, 0)  \
     X(lint,                     BOOL,  number, 0, 1)  \
     X(log,                      TEXT,  text,   0, 0)  \
     X(threads,                  INT,   number, 0, 1024) \
@@ -85471,7 +86198,7 @@ static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v
 /* clang-format on */
 typedef struct dync__config_row {
     dync__option option;
-    void (*set)(const dync__config_value *);
+    dync_status (*set)(const dync__config_value *);
 } dync__config_row;
 static const dync__config_row dync__config_rows[] = {
 #define DYNC__X(name, kind_, field, least_, most_)       \
@@ -85493,8 +86220,7 @@ static dync_status dync__config_row_set(const dync__config_row *row, const char 
     v.text = value;
     if (row->option.kind == DYNC__OPTION_TEXT ||
         (value && dync__option_store(&row->option, value, strlen(value), &v))) {
-        row->set(&v);
-        return DYNC_OK;
+        return row->set(&v);
     }
     dync__format(what, sizeof what, "dync_config_set: %s", row->option.key);
     return dync__option_fail(&row->option, what, value, value ? strlen(value) : 0);

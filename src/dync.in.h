@@ -21,6 +21,7 @@
 DYNC__LEVELS_BEGIN
 #include "base/base.h"
 #include "base/handle.h"
+#include "base/pass.h"
 DYNC__WARM
 #include "base/os.c"
 #include "base/err.c"
@@ -37,6 +38,7 @@ DYNC__WARM
 DYNC__COLD
 #include "base/log.c"
 #include "base/option.c"
+#include "base/pass.c"
 #include "base/process.c"
 #include "base/file.c"
 DYNC__WARM
@@ -164,6 +166,8 @@ DYNC__COLD
 #include "runtime/perf.c"
 #include "runtime/tune.c"
 #include "runtime/convs.c"
+#include "runtime/check.c"
+#include "runtime/pass.c"
 #include "runtime/plan.c"
 DYNC__HOT
 #include "runtime/run.c"
@@ -235,6 +239,7 @@ DYNC__COLD
 #include "graph/draw.c"
 #include "graph/graph.c"
 #include "graph/parse.c"
+#include "graph/pass.c"
 #include "graph/print_c.c"
 #include "graph/print_fx.c"
 #include "graph/run.c"

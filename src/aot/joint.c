@@ -290,14 +290,16 @@ static void dync__joint_follow(void *user, dync__arg *a)
 
 static dync_status dync__joint_tidy(dync__graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) { /* mark: what stands for a node from here on */
+    for (int i = 0; i < g->node.n && dync__pass_on(DYNC__PASS_views); i++) {
+        /* mark: what stands for a node from here on */
         dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
-    DYNC__TRY(dync__graph_dce(g));
-    DYNC__TRY(dync__graph_cse(g));
-    return dync__graph_dce(g);
+    DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
+    return dync__graph_pass(DYNC__PASS_dce, g);
 }
 
 /* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */
@@ -388,6 +390,12 @@ static void dync__joint_facts(dync__aot_graphs *g)
     }
 }
 
+static dync_status dync__joint_check(const dync__aot_graphs *g)
+{
+    if (g->fw) DYNC__TRY(dync__graph_check_after(DYNC__PASS_partition, g->fw, true));
+    return g->bw ? dync__graph_check_after(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training,
                                      const dync__aot_how *how, dync__aot_graphs *out,
                                      const char **why)
@@ -420,6 +428,9 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *exampl
         dync__graph_unref(joint);
         if (status != DYNC_OK) dync__aot_graphs_free(out);
     } while (again);
-    if (status == DYNC_OK) dync__joint_facts(out);
+    if (status != DYNC_OK) return status;
+    dync__joint_facts(out);
+    status = dync__joint_check(out);
+    if (status != DYNC_OK) dync__aot_graphs_free(out);
     return status;
 }

@@ -333,7 +333,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     c.budget = how->budget;
     if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
     if (status == DYNC_OK && j->n_grads) {
-        if (how->save_all)
+        if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
             dync__part_save_all(&c);
         else
             status = dync__mincut(&c);

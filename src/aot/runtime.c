@@ -529,7 +529,10 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) &&
                     dync__aot_wants_grad(c->graph, examples);
-    if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
+    if (inner->patterns && !c->double_backward && dync__pass_on(DYNC__PASS_attention)) {
+        DYNC__TRY(dync__aot_attend(&c->graph, training));
+        DYNC__TRY(dync__graph_check_after(DYNC__PASS_attention, c->graph, false));
+    }
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
     if (cut)
         *why = "a second derivative is asked for of a function that detaches or switches "

@@ -50,16 +50,19 @@ typedef struct {
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
- *   what    "graph,guards,recompiles,aot,ir,code,perf"; NULL or "": nothing
+ *   what    "graph,guards,recompiles,aot,ir,passes,code,perf"; NULL or "": nothing
  *   notes   an unknown name is reported once, with those that exist
  *   thread  any */
 DYNC_API void dync_set_log(const char *what);
 
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward
- * may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level",
- * "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp", "same_two_models_use_fp64",
- * "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
- *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ * may be kept), "check_ir" (is what each pass of the compiler leaves behind checked? a fault is an
+ * error of the call that compiles, DYNC_ERR_INTERNAL), "disable" (passes left out of what is
+ * compiled from now on: "fuse,cse"; "": none), "lint", "log", "threads", "verify"; of the minifier
+ * "repro_after", "repro_level", "repro_tolerance", "repro_forward_only", "repro_ignore_non_fp",
+ * "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds),
+ * "debug_dir".
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist; disable: the passes
  *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 

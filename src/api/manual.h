@@ -60,10 +60,12 @@
  * `thread not while running`: it must not run while another thread is inside the same object.
  *
  * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1
- * check every compiled function as dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size
- * of the pool; DYNC_CPU=avx2 or none makes code for less than the machine has; DYNC_PERF_MAP=1
- * names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier (dync_config_set). What
- * the program sets wins. DYNC_NO_ENV leaves all of them unread.
+ * check every compiled function as dync_set_lint and dync_set_verify do; DYNC_CHECK_IR=1 checks
+ * what every pass of the compiler leaves behind, DYNC_DISABLE=fuse,cse leaves passes out (a name
+ * that is none tells those there are), DYNC_LOG=passes names them as they run; DYNC_THREADS=n is
+ * the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine has;
+ * DYNC_PERF_MAP=1 names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier
+ * (dync_config_set). What the program sets wins. DYNC_NO_ENV leaves all of them unread.
  *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *

@@ -1,6 +1,6 @@
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
  * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c
- * pool.c json.c profile.c */
+ * pool.c json.c profile.c; pass.c has a header of its own */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 #include "priv.h"
@@ -325,7 +325,7 @@ DYNC__FN uint64_t dync__rng_take(uint64_t n);
 /* clang-format off */
 #define DYNC__LOG_STAGES(X) \
     X(graph) X(guards) X(recompiles) X(aot) X(ir) X(code) X(perf) X(trace) X(joint) X(forward) \
-    X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm)
+    X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm) X(passes)
 /* clang-format on */
 enum {
 #define DYNC__X(name) DYNC__LOG_##name,

@@ -305,7 +305,8 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     dync_scope scope = dync_scope_begin();
     for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
-    dync_status status = dync__graph_check(taken);
+    dync_status status = dync__graph_check_after(DYNC__PASS_capture, taken, false);
+    if (status == DYNC_OK) status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
@@ -639,7 +640,8 @@ DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const b
 /* Paths of several entries may end in the same segment at once. */
 DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
 {
-    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
+    if (!s->code.narrow || !s->narrowable || !s->n_out || !dync__pass_on(DYNC__PASS_narrow))
+        return DYNC_OK;
     int32_t idle = 0;
     while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
     dync_status status = dync__segment_narrow_now(s, used);

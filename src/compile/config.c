@@ -7,19 +7,41 @@ typedef struct dync__config_value {
     double real;
     const char *text;
 } dync__config_value;
-static void dync__config_activation_memory_budget(const dync__config_value *v)
+static dync_status dync__config_activation_memory_budget(const dync__config_value *v)
 {
-    dync__aot_set_budget(v->real);
+    return dync__aot_set_budget(v->real), DYNC_OK;
 }
-static void dync__config_lint(const dync__config_value *v) { dync_set_lint(v->number != 0); }
-static void dync__config_log(const dync__config_value *v) { dync_set_log(v->text); }
-static void dync__config_threads(const dync__config_value *v) { dync__pool_set_threads(v->number); }
-static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v->number != 0); }
+static dync_status dync__config_check_ir(const dync__config_value *v)
+{
+    return dync__check_set(v->number != 0), DYNC_OK;
+}
+static dync_status dync__config_disable(const dync__config_value *v)
+{
+    return dync__pass_disable(v->text);
+}
+static dync_status dync__config_lint(const dync__config_value *v)
+{
+    return dync_set_lint(v->number != 0), DYNC_OK;
+}
+static dync_status dync__config_log(const dync__config_value *v)
+{
+    return dync_set_log(v->text), DYNC_OK;
+}
+static dync_status dync__config_threads(const dync__config_value *v)
+{
+    return dync__pool_set_threads(v->number), DYNC_OK;
+}
+static dync_status dync__config_verify(const dync__config_value *v)
+{
+    return dync_set_verify(v->number != 0), DYNC_OK;
+}
 
 /*    key                       kind   field   least  most   what sets it; a text is not stored */
 /* clang-format off */
 #define DYNC__CONFIGS(X)                             \
     X(activation_memory_budget, FLOAT, real,   0, 1)  \
+    X(check_ir,                 BOOL,  number, 0, 1)  \
+    X(disable,                  TEXT,  text,   0, 0)  \
     X(lint,                     BOOL,  number, 0, 1)  \
     X(log,                      TEXT,  text,   0, 0)  \
     X(threads,                  INT,   number, 0, 1024) \
@@ -27,7 +49,7 @@ static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v
 /* clang-format on */
 typedef struct dync__config_row {
     dync__option option;
-    void (*set)(const dync__config_value *);
+    dync_status (*set)(const dync__config_value *);
 } dync__config_row;
 static const dync__config_row dync__config_rows[] = {
 #define DYNC__X(name, kind_, field, least_, most_)       \
@@ -49,8 +71,7 @@ static dync_status dync__config_row_set(const dync__config_row *row, const char 
     v.text = value;
     if (row->option.kind == DYNC__OPTION_TEXT ||
         (value && dync__option_store(&row->option, value, strlen(value), &v))) {
-        row->set(&v);
-        return DYNC_OK;
+        return row->set(&v);
     }
     dync__format(what, sizeof what, "dync_config_set: %s", row->option.key);
     return dync__option_fail(&row->option, what, value, value ? strlen(value) : 0);

@@ -3,6 +3,7 @@
 #ifndef DYNC__GRAPH_H
 #define DYNC__GRAPH_H
 #include "../autograd/autograd.h"
+#include "../base/pass.h"
 #include "../nn/nn.h"
 
 typedef enum {
@@ -237,7 +238,11 @@ DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int
 DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
 /* names and table of another graph; false: no memory */
 DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
-/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
+/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay.
+ * dync__graph_pass runs one by its row (pass.c), over functional graphs. */
+DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
+/* the border after a pass; functional: nothing writes, and types are inferred again */
+DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
 #endif

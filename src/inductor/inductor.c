@@ -168,8 +168,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     c->graph = dync__graph_ref(g);
     c->options = *options;
     c->options.text = ""; /* the caller's */
-    dync_status status = dync__graph_dce(g);
-    if (status == DYNC_OK) status = dync__graph_cse(g);
+    dync_status status = dync__graph_pass(DYNC__PASS_dce, g);
+    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
     if (status != DYNC_OK) {
         dync__inductor_destroy(c);

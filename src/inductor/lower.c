@@ -52,6 +52,7 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     w->over_first = w->over_next + out->n;
     int *last = w->over_first + n;
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
+    if (!dync__pass_on(DYNC__PASS_over)) return DYNC_OK;
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync__node *k = w->g->node.at[i];
         for (int a = 0; a < k->nargs; a++)

@@ -4,8 +4,8 @@
  * Checked: operands exist, stand before their user and are visible in its section; types by the
  * primitive's row; buffers and accesses exist, stores go to outputs and loads come from inputs; row
  * code does not vary along inner loops; every access stays inside its buffer where the size is
- * known; no plain store lets two indices write one element. The first fault is reported as
- * DYNC_ERR_INTERNAL with the instruction. */
+ * known; no plain store of a kernel that is not `ordered` lets two indices write one element. The
+ * first fault is reported as DYNC_ERR_INTERNAL with the instruction. */
 #include "../dync.in.h"
 #include "loop.h"
 
@@ -161,7 +161,8 @@ static const char *dync__check_access(const dync__kernel *k, const dync__inst *i
     int n = in->section & 1 ? k->n_dims : k->n_outer;
     for (int d = 0; d < k->n_dims; d++) {
         if (d >= n && acc->stride[d] != 0) return "row code varies along an inner loop";
-        if (d < n && in->prim == DYNC__P_store && acc->stride[d] == 0 && k->extent[d] > 1)
+        bool meets = d < n && acc->stride[d] == 0 && k->extent[d] > 1;
+        if (meets && in->prim == DYNC__P_store && !k->ordered)
             return "a store lets several indices write one element";
         empty |= d < n && k->extent[d] == 0;
     }

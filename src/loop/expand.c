@@ -36,6 +36,7 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
     int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!out || !number) return NULL;
     out->uses_random = k->uses_random;
+    out->ordered = k->ordered;
     for (int i = 0; i < k->buf.n; i++)
         if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
     for (int i = 0; i < k->access.n; i++)

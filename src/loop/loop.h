@@ -130,6 +130,9 @@ typedef struct dync__kernel {
     DYNC__VEC(dync__buf) buf;
     dync__arena *arena; /* where the vectors grow */
     bool uses_random;
+    /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
+     * overlaps itself */
+    bool ordered;
     /* sticky: memory ran out while building */
     bool failed;
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */

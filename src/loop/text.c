@@ -176,7 +176,7 @@ static void dync__text_head(dync__str *out, const dync__kernel *k)
         dync__text_loop(out, k, d);
         dync__str_addf(out, "<%lld", (long long)k->extent[d]);
     }
-    dync__str_add(out, " {\n");
+    dync__str_add(out, k->ordered ? " ordered {\n" : " {\n");
 }
 
 DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)

@@ -213,7 +213,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         out[i] = (dync__operand){
             .dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
         out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype,
-                                    dync__lower_count(&e->out[i].lay), NULL);
+                                    dync__layout_span(&e->out[i].lay), NULL);
         if (out[i].slot < 0) return DYNC_ERR_MEMORY;
     }
     pb->number_slot = number_slot;

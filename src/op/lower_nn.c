@@ -613,7 +613,10 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
     }
     part.lay.offset = call->args[4].as.i;
     DYNC__TRY(dync__lower_copy(pb, &in[0], out));
-    return dync__lower_copy(pb, &in[1], &part);
+    int n = pb->step.n;
+    DYNC__TRY(dync__lower_copy(pb, &in[1], &part));
+    if (pb->step.n > n) pb->step.at[n].kernel->ordered = dync__layout_overlaps_itself(&part.lay);
+    return DYNC_OK;
 }
 
 /* Zeros, and the gradient in the view of them. */

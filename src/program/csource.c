@@ -51,11 +51,11 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 static dync_status dync__csource_fuse(dync__csource *c)
 {
     dync__plan_options options = {.name = c->program->name, .rolled = true};
-    int n;
-    c->steps = dync__arena_alloc(&c->arena, (size_t)c->pb.step.n * sizeof *c->steps);
-    if (!c->steps) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__plan_schedule(&c->pb, &options, c->steps, &n));
-    for (int i = 0; i < n; i++)
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, &c->pb, &options));
+    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_schedule));
+    c->steps = steps.at;
+    for (int i = 0; i < steps.n; i++)
         if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
             c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;

@@ -510,8 +510,11 @@ static dync_status dync__cv_commit(dync__cv *v, int *n)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *n)
+DYNC__FN dync_status dync__steps_convs(dync__steps *s)
 {
+    dync__pb *pb = s->pb;
+    dync__fuse_step *step = s->at;
+    int *n = &s->n;
     dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
     bool any = false, again = true;
     dync__epilogue_sink(step, *n);

@@ -208,8 +208,11 @@ static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int
 
 /* The base of a scatter is made where the result will be if nobody else wants it later; the result
  * of one whose base is an input goes there at once if all of it is copied there. */
-DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int n)
+DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
 {
+    const dync__pb *pb = s->pb;
+    dync__fuse_step *step = s->at;
+    int n = s->n;
     for (int at = 0; at < n; at++) {
         const dync__kcall *c = step[at].k ? NULL : step[at].call;
         if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
@@ -239,4 +242,5 @@ DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int
         memset(&step[copy], 0, sizeof step[copy]);
         dync__in_place_rename(step + at, n - at, out, base);
     }
+    return DYNC_OK;
 }

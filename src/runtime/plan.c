@@ -30,72 +30,6 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-/* ---- stages ---------------------------------------------------------------------------------- */
-static bool dync__plan_keeps(void *user, int32_t slot)
-{
-    const dync__pb *pb = user;
-    return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
-}
-
-static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync__fuse_step *out)
-{
-    memset(out, 0, sizeof *out);
-    out->k = s->kernel;
-    if (s->kernel) return DYNC_OK;
-    const dync__kcall *c = s->call;
-    int32_t *ids = dync__arena_alloc(pb->arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids),
-            *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
-    if (!ids) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++) {
-        if (c->operand[i].written)
-            writes[out->n_writes++] = c->operand[i].slot;
-        else
-            ids[out->n_reads++] = c->operand[i].slot;
-    }
-    out->reads = ids;
-    out->writes = writes;
-    out->call = s->call;
-    return DYNC_OK;
-}
-
-static void dync__plan_log(const dync__pb *pb, int stage, const char *name,
-                           const dync__fuse_step *step, int n)
-{
-    (void)pb;
-    if (!dync__log_on(stage)) return;
-    dync__str s = {0};
-    for (int i = 0; i < n; i++) {
-        if (step[i].k)
-            dync__kernel_print(&s, step[i].k);
-        else
-            dync__str_addf(&s, "call %s\n", ((const dync__kcall *)step[i].call)->row->name);
-    }
-    dync__log_text(stage, name ? name : "plan", dync__str_get(&s));
-    dync__str_free(&s);
-}
-
-DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt,
-                                         dync__fuse_step *step, int *n)
-{
-    dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
-    for (int i = 0; i < pb->step.n; i++)
-        DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
-    *n = pb->step.n;
-    dync__plan_log(pb, DYNC__LOG_loops, opt->name, step, *n);
-    DYNC__TRY(dync__fuse(pb->arena, step, n, &fuse));
-    for (int i = 0; i < *n; i++) {
-        if (!step[i].k) continue;
-        dync__kernel_simplify(step[i].k);
-        if (pb->device == DYNC_CPU && !opt->rolled) dync__kernel_unroll(step[i].k);
-        dync__kernel_schedule(step[i].k);
-        if (step[i].k->failed) return dync__fail_memory(0);
-    }
-    dync__plan_log(pb, DYNC__LOG_fused, opt->name, step, *n);
-    if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused))
-        dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
-    return DYNC_OK;
-}
-
 DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
 {
     for (int i = 0; i < k->buf.n; i++)
@@ -310,13 +244,12 @@ static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dyn
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
-    int n = 0;
     int64_t scratch = 0;
-    dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
-    if (!step) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) dync__plan_in_place(pb, step, n);
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, pb, opt));
+    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_in_place));
+    dync__fuse_step *step = steps.at;
+    int n = steps.n;
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;
@@ -328,25 +261,32 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);
     if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
+    /* loops that run before and after a call, as a part of it */
+    bool joins[2] = {!opt->no_fuse && dync__pass_on(DYNC__PASS_prologue),
+                     !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue)};
     for (int i = 0; i < n; i++) {
         bool keep = true;
-        if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU)
+        if (step[i].k && joins[0] && p->device != DYNC_CPU)
             DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
         /* everything it made went elsewhere by fusion */
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU)
+        if (step[i].call && joins[1] && p->device == DYNC_CPU)
             DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
-        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU)
+        if (step[i].call && joins[1] && p->device != DYNC_CPU)
             dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune)
                             : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
-        if (step[i].k && s > p->step && s->code) dync__plan_checks(p, s - 1, step[i].k);
+        if (step[i].k && s > p->step && s->code && dync__pass_on(DYNC__PASS_index_check))
+            dync__plan_checks(p, s - 1, step[i].k);
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);
-    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
-    return dync__plan_sources(p);
+    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
+    DYNC__TRY(dync__plan_sources(p));
+    dync__pass_log(DYNC__PASS_memory, p->name, "%lld bytes, %d steps", (long long)p->arena_bytes,
+                   p->n_steps);
+    return dync__plan_check_after(p, DYNC__PASS_memory);
 }
 
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)

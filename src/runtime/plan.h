@@ -1,6 +1,7 @@
 /* runtime/plan.h: the inside of a plan, shared by plan.c (making), memplan.c and run.c. */
 #ifndef DYNC__PLAN_H
 #define DYNC__PLAN_H
+#include "../base/pass.h"
 #include "runtime.h"
 
 /* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes
@@ -43,13 +44,39 @@ struct dync__plan {
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
 };
 
-/* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes
- * nothing is left to the caller to drop. */
-DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *,
-                                         dync__fuse_step *step, int *n);
+/* ---- pass.c: the steps of a builder on their way to a plan ------------------------------------
+ */
+typedef struct dync__slot_order dync__slot_order;
+typedef struct dync__steps {
+    dync__pb *pb;
+    const dync__plan_options *opt;
+    dync__fuse_step *at; /* room for those of the builder; what writes nothing is left to the caller
+                            to drop */
+    int n, next;         /* next: the pass that is tried next */
+    const dync__slot_order *order; /* check.c: what the steps did to each slot at first; NULL:
+                                      checks are off */
+} dync__steps;
+DYNC__FN dync_status dync__steps_begin(dync__steps *, dync__pb *, const dync__plan_options *);
+/* every pass up to this one that has not been tried yet */
+DYNC__FN dync_status dync__steps_run(dync__steps *, int last_pass);
+DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
+DYNC__FN dync_status dync__steps_fuse(dync__steps *);
 /* convs.c: after the schedule: calls stand before what follows them, convolutions take over what
  * follows them, and arrays go into blocks of channels. */
-DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
+DYNC__FN dync_status dync__steps_convs(dync__steps *);
+/* epilogue.c: what is scattered into lies where the result does */
+DYNC__FN dync_status dync__steps_in_place(dync__steps *);
+
+/* ---- check.c: the verifiers of steps and plans ------------------------------------------------
+ */
+/* notes what the steps do, and checks them: they are as the operators were lowered */
+DYNC__FN dync_status dync__steps_check_begin(dync__steps *);
+DYNC__FN dync_status dync__steps_check_after(dync__steps *, int pass);
+DYNC__FN dync_status dync__plan_check_after(dync__plan *, int pass);
+/* DYNC_ERR_INTERNAL naming the step or the slot */
+DYNC__FN dync_status dync__steps_check(const dync__steps *);
+DYNC__FN dync_status dync__plan_check(const dync__plan *);
+
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot
@@ -64,8 +91,6 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
-/* what is scattered into lies where the result does */
-DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */

@@ -1,6 +1,7 @@
 /* Whole models: a transformer block, a small CNN, an LSTM: compiled on every backend they equal
  * eager, forward and gradients. */
 #include "../capture/counter.h"
+#include "passes.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 
@@ -81,7 +82,7 @@ TEST(convolutions_in_eval)
     equal_with_gradients(m, dync_shape(4, 3, 8, 8), 1e-3);
 }
 
-TEST(lstm)
+static void lstm_is_eager(void)
 {
     for (int b = 0; b < 3; b++) {
         dync_module *m = dync_nn_lstm(6, 5, 2, true);
@@ -97,12 +98,14 @@ TEST(lstm)
     }
 }
 
+TEST(lstm) { lstm_is_eager(); }
+
 /* ---- a whole training step with an optimizer, many steps: the same losses -------------------- */
 static dync_tensor *loss_of(dync_module *m, dync_tensor *x, dync_tensor *y)
 {
     return dync_cross_entropy(dync_forward_call(m, x), y);
 }
-TEST(training_with_adamw)
+static void train_with_adamw(void)
 {
     double losses[2][20];
     for (int k = 0; k < 2; k++) {
@@ -127,4 +130,23 @@ TEST(training_with_adamw)
     for (int i = 0; i < 20; i++) EXPECT_NEAR(losses[1][i], losses[0][i], 1e-4);
     EXPECT(losses[0][19] < losses[0][0]);
 }
+TEST(training_with_adamw) { train_with_adamw(); }
+
+/* ---- each of them without each pass of the compiler -------------------------------------------
+ */
+static void train_and_judge(void)
+{
+    equal_with_gradients(block(), dync_shape(2, 7, 32), 1e-4);
+    equal_with_gradients(cnn(), dync_shape(4, 3, 8, 8), 1e-3);
+}
+static void judge_layers(void)
+{
+    dync_module *m = cnn();
+    dync_module_train(m, false);
+    equal_with_gradients(m, dync_shape(4, 3, 8, 8), 1e-3);
+    lstm_is_eager();
+    train_with_adamw();
+}
+TEST(training_without_each_pass) { without_each_pass(train_and_judge); }
+TEST(layers_without_each_pass) { without_each_pass(judge_layers); }
 TEST_MAIN

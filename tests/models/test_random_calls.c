@@ -6,6 +6,7 @@
 #include <stdint.h>
 static const int64_t sizes[][2] = {{16, 16}, {32, 32}, {5, 5}, {1, 1}, {48, 48}};
 #include "random_forms.h"
+#include "passes.h"
 
 static int64_t side(const pool *q) { return sizes[q->p->shape][0]; }
 /* Numbers stay small, whatever is multiplied. */
@@ -163,5 +164,8 @@ TEST(avx512) { many("avx512", NULL, 120); }
 TEST(avx2) { many("avx2", NULL, 80); }
 TEST(no_machine_code) { many("none", NULL, 40); }
 TEST(no_fuse) { many(NULL, "no_fuse", 80); }
+
+static void some(void) { many(NULL, NULL, 8); }
+TEST(without_each_pass) { without_each_pass(some); }
 
 TEST_MAIN

@@ -6,6 +6,7 @@
 #include <stdint.h>
 static const int64_t sizes[][2] = {{4, 6}, {1, 8}, {3, 1}, {2, 33}, {16, 17}, {5, 64}};
 #include "random_forms.h"
+#include "passes.h"
 
 static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16,
                                     DYNC_I32, DYNC_I64, DYNC_U8,  DYNC_BOOL};
@@ -160,5 +161,8 @@ TEST(symbolic_sizes)
         }
     dync_compiled_free(f);
 }
+
+static void some(void) { many(NULL, NULL, 15); }
+TEST(without_each_pass) { without_each_pass(some); }
 
 TEST_MAIN

@@ -381,6 +381,7 @@ DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *arena, const char *text)
     dync__text_read_bufs(&r);
     dync__text_read_loops(&r, 'o', true);
     dync__text_read_loops(&r, 'i', false);
+    r.k->ordered = dync__text_take(&r, "ordered");
     dync__text_read_body(&r);
     dync__text_space(&r, true);
     if (!r.failed && !r.k->failed && *r.at) dync__text_fail(&r, "nothing after the kernel");

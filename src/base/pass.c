@@ -1,0 +1,147 @@
+/* base/pass.c: which passes run (DYNC_DISABLE), their log, and the border after each of them where
+ * the IR is checked (DYNC_CHECK_IR). After option.c.
+ *
+ * Both choices are process-wide words that are read from the environment when first asked for. What
+ * was compiled before a choice changes stays as it is. */
+#include "../dync.in.h"
+#include "pass.h"
+
+static const struct {
+    const char *name;
+    bool optional;
+} dync__pass_rows[] = {
+#define DYNC__PASS_ALWAYS false
+#define DYNC__PASS_OPTIONAL true
+#define DYNC__X(name, ir, fn, may, what) {#name, DYNC__PASS_##may},
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC__FN const char *dync__pass_name(int pass) { return dync__pass_rows[pass].name; }
+DYNC__FN bool dync__pass_optional(int pass) { return dync__pass_rows[pass].optional; }
+
+/* ---- which ones run -------------------------------------------------------------------------- */
+
+enum { DYNC__PASSES_KNOWN = 1 << 30 };
+static uint32_t dync__passes_off; /* a bit a pass, and that it has been read or set */
+
+static int dync__pass_find(const char *name, size_t n)
+{
+    for (int i = 0; i < DYNC__N_PASSES; i++)
+        if (strlen(dync__pass_rows[i].name) == n && memcmp(dync__pass_rows[i].name, name, n) == 0)
+            return i;
+    return -1;
+}
+
+static dync_status dync__pass_unknown(const char *name, size_t n)
+{
+    char passes[512];
+    size_t used = 0;
+    for (int i = 0; i < DYNC__N_PASSES; i++)
+        if (dync__pass_rows[i].optional)
+            used += (size_t)dync__format(passes + used, sizeof passes - used, "%s%s",
+                                         used ? ", " : "", dync__pass_rows[i].name);
+    return dync__fail(DYNC_ERR_VALUE,
+                      "disable: expected passes that may be left out, got '%.*s'; "
+                      "those are: %s",
+                      (int)DYNC__MIN(n, 64), name, passes);
+}
+
+static dync_status dync__passes_parse(const char *names, uint32_t *off)
+{
+    *off = DYNC__PASSES_KNOWN;
+    for (const char *at = names; at && *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ", ");
+        int pass = dync__pass_find(at, n);
+        if (n && (pass < 0 || !dync__pass_rows[pass].optional)) return dync__pass_unknown(at, n);
+        if (n) *off |= 1u << pass;
+        at += n;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__pass_disable(const char *names)
+{
+    uint32_t off;
+    DYNC__TRY(dync__passes_parse(names, &off));
+    DYNC__ATOMIC_STORE(&dync__passes_off, off);
+    return DYNC_OK;
+}
+
+/* The environment is no caller that an error could go to: it is told on stderr, and every pass
+ * runs. */
+DYNC__RARE static uint32_t dync__passes_ask(void)
+{
+    uint32_t off;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    if (dync__passes_parse(dync__env("DYNC_DISABLE"), &off) != DYNC_OK) off = DYNC__PASSES_KNOWN;
+    dync__error_slot fault = dync__error_guard_end(&guard);
+    if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
+    DYNC__ATOMIC_STORE(&dync__passes_off, off);
+    return off;
+}
+
+DYNC__FN bool dync__pass_on(int pass)
+{
+    uint32_t off = DYNC__ATOMIC_PEEK(&dync__passes_off);
+    if (DYNC__UNLIKELY(!off)) off = dync__passes_ask();
+    return !(off >> pass & 1);
+}
+
+DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...)
+{
+    if (!dync__log_on(DYNC__LOG_passes)) return;
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    dync__formatv(text, sizeof text, fmt, args);
+    va_end(args);
+    dync__log(DYNC__LOG_passes, "%s of %s: %s", dync__pass_name(pass), of, text);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static int32_t dync__check_switch; /* 0: not asked for yet, 1 off, 2 on */
+
+#if defined(DYNC_ASSERT)
+/* Nobody asked: on, and a fault is the library's own. */
+static bool dync__check_asserts(void)
+{
+    return !DYNC__ATOMIC_PEEK(&dync__check_switch) && !dync__env("DYNC_CHECK_IR");
+}
+#else
+static bool dync__check_asserts(void) { return false; }
+#endif
+
+DYNC__FN bool dync__check_on(void)
+{
+    return dync__check_asserts() || dync__switch_on(&dync__check_switch, "DYNC_CHECK_IR");
+}
+DYNC__FN void dync__check_set(bool on) { DYNC__ATOMIC_STORE(&dync__check_switch, on ? 2 : 1); }
+
+static void dync__check_print(int pass, const dync__ir_kind *kind, const void *ir,
+                              const char *fault)
+{
+    dync__str s = {0};
+    kind->print(&s, ir);
+    dync__warn("check_ir: the %s after the pass %s: %s\n%s", kind->name, dync__pass_name(pass),
+               fault, dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *kind, void *ir)
+{
+    dync__error_guard guard;
+    if (!dync__check_on()) return DYNC_OK;
+    dync__error_guard_begin(&guard);
+    dync_status status = kind->check(ir);
+    dync__error_slot fault = dync__error_guard_end(&guard);
+    if (status == DYNC_OK) return DYNC_OK;
+    if (status == DYNC_ERR_MEMORY) return dync__fail_memory(0);
+    dync__check_print(pass, kind, ir, fault.message);
+    (void)dync__fail(DYNC_ERR_INTERNAL, "check_ir: the %s after the pass %s: %s", kind->name,
+                     dync__pass_name(pass), fault.message);
+    DYNC__ASSERT(!dync__check_asserts());
+    return DYNC_ERR_INTERNAL;
+}
