@@ -376,7 +376,7 @@ help:
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
 	@echo "make format     the layout of .clang-format for every source; format-check: is it there?"
-	@echo "make codegen-diff   machine code of every kernel here and at REF=main, for every level; SET=quick: a minute"
+	@echo "make codegen-diff   machine code of every kernel here and at REF (where the branch left main), every level; SET=quick"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"

@@ -4594,6 +4594,143 @@ DYNC__LEVELS_BEGIN
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 
+/* ==== base/machine.def.h =========================================================================== */
+/* base/machine.def.h: TABLE: the thresholds. How large, how dear, how long something must be before
+ * another way of doing it is faster. None decides what is right: another value gives the same
+ * results, but for the order of some sums.
+ *
+ * X(name, value, unit, "what it decides", "what measures it"): base.h makes the constant DYNC__name
+ * of each row; `build/tools/dync-opt --thresholds` prints the table. What measures:
+ *   peers WORDS   make bench-peers ARGS="--quick --modes=eager WORDS"
+ *   bench WORD    build/bench/bench WORD         calls WORD   build/bench/calls WORD
+ *   -             nothing yet: make a row of it first
+ * Values are of one core of a server processor with AVX-512, 32 KiB and 1 MiB of caches of its own.
+ * DYNC__SMALLER(a, b): a under DYNC_SMALL, else b. Capacities (of keys, of tables, of what a file
+ * may hold) are no thresholds and stand where they are used. */
+/* clang-format off */
+#define DYNC__MACHINE(X) \
+    /* ---- memory ---- */ \
+    X(ARENA_FIRST, 4096, bytes, "the first chunk of an arena", "bench cold") \
+    X(ARENA_MOST, 65536, bytes, "chunks of an arena double up to this", "bench cold") \
+    X(MEM_FLUSH, 65536, bytes, "what a thread counts by itself before it adds to the shared count", "calls guarded") \
+    X(MEM_PLACED, 32768, bytes, "larger data keep off each other's cache sets", "peers pointwise") \
+    X(JOINED_BYTES, 4096, bytes, "up to here a tensor's storage and data are one block", "bench eager") \
+    X(ROOM_PER_STEP, 1 << 20, bytes, "what a step of a plan that writes its inputs may ask for", "peers training") \
+    /* ---- threads ---- */ \
+    X(POOL_SPIN_NS, 200000, ns, "a worker watches so long for work before it sleeps", "peers --threads=2 models") \
+    X(POOL_OFTEN_NS, 500000, ns, "loops so close together keep workers awake", "peers --threads=2 models") \
+    X(POOL_NEAR_NS, 8000, ns, "shorter loops are never shared", "peers --threads=2 pointwise") \
+    X(POOL_FAR_NS, 100000, ns, "longer loops wake workers that sleep", "peers --threads=2 pointwise") \
+    X(MACS_PER_NS, 40, products, "of one thread, in what threads are worth", "peers sgemm conv") \
+    X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
+    X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
+    X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "-") \
+    X(SCATTER_PER_NS, 1, elements, "of one thread, in what threads are worth", "peers --threads=2 scatter") \
+    /* ---- fusion ---- */ \
+    X(COST_DIV, 4, additions, "of a division or a square root", "peers pointwise") \
+    X(COST_REM, 6, additions, "of a remainder", "peers pointwise") \
+    X(COST_RANDOM, 24, additions, "of a random number: ten rounds of Philox", "peers pointwise") \
+    X(COST_LINE, 64, bytes, "a stride above it costs a cache line a step", "peers moves") \
+    X(COST_PAGE, 4096, bytes, "a stride from here on costs a page a step", "peers moves") \
+    X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
+    X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
+    X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
+    X(FUSE_SERIAL, 65536, elements, "a second pass over longer rows, if they are few, is a kernel of its own", "peers rows") \
+    X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
+    X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
+    X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
+    X(FUSE_CHEAP, 4, additions, "an expression so cheap is repeated by every reader", "peers pointwise") \
+    X(FUSE_FAIR, 12, additions, "the same where readers compute it twice at most", "peers rows") \
+    X(FUSE_BROADCAST, 8192, elements, "from here an expression of a few is worth repeating", "peers rows") \
+    X(FUSE_BROADCAST_SHARE, 8, ratio, "few: a so-manieth of the elements that are made of them", "peers rows") \
+    X(UNROLL_ROW, 15, elements, "shorter rows are written out: vectors are not full", "peers moves") \
+    X(UNROLL_ROWS, 256, rows, "from so many rows on", "peers moves") \
+    X(UNROLL_INSTS, 700, instructions, "but no longer than this", "bench cold") \
+    X(UNROLL_ACCESSES, 48, accesses, "nor with more of these", "bench cold") \
+    X(EPILOGUE_NEAR, 8, steps, "how far after a kernel call its epilogue may stand", "peers linear") \
+    X(TAIL_LEAST, 16, calls, "a part that is compiled once has at least so many", "peers training") \
+    /* ---- machine code and the tile interpreter ---- */ \
+    X(LP_LANES, 512, lanes, "of an interpreter's tile, fewer where many values are live", "DYNC_CPU=none bench") \
+    X(INTERP_L1_BYTES, 24 * 1024, bytes, "what the tiles in use may take", "DYNC_CPU=none bench") \
+    X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
+    X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
+    X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
+    X(SELDOM_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
+    X(IRUN_STACK, DYNC__SMALLER(512, 2048), bytes, "scratch up to which no memory is asked for", "bench eager") \
+    X(JIT_KEEP, 4 * 1024 * 1024, bytes, "kernels with larger row buffers stay interpreted", "peers rows") \
+    X(JIT_LONG, 512 * 1024, bytes, "values are computed twice rather than kept in more", "peers rows") \
+    X(JIT_PAST, 32 * 1024 * 1024, bytes, "arrays of more are stored by non-temporal stores", "bench a/(") \
+    X(JIT_PICKED, 512, elements, "of a row, by indices that all rows share", "peers moves") \
+    X(JIT_AHEAD, 8, rows, "of a large table, fetched before they are read", "peers moves") \
+    X(JIT_TALL_LANES, 2048, lanes, "columns summed at once where columns are many", "peers rows") \
+    X(CODEMEM_CHUNK, 256 * 1024, bytes, "kernels share executable memory of this size", "bench cold") \
+    X(GT_FEW, 12, rows, "up to here rows of a transpose are woven by byte shuffles", "peers moves") \
+    X(GT_STAGED, 128, rows, "of a transpose by way of scratch memory, at once", "peers moves") \
+    X(CT_UNROLL, 16, products, "written out in a convolution tile's sum", "peers conv") \
+    X(CT_IDLE, 128, forms, "convolution tiles that nobody uses are kept up to this", "calls miss") \
+    /* ---- kernel calls ---- */ \
+    X(GEMM_ROWS, 14, rows, "of a tile", "peers sgemm") \
+    X(GEMM_KC, 256, steps, "of the sum at a time", "peers sgemm") \
+    X(GEMM_MC, 168, rows, "of a, packed at a time", "peers sgemm") \
+    X(GEMM_NC, 2048, columns, "of b, packed at a time", "peers sgemm") \
+    X(GEMM_NEAR, 1 << 20, bytes, "up to here b is read where it lies", "peers sgemm") \
+    X(GEMM_FEW, 84, rows, "and for so few rows of a", "peers sgemm") \
+    X(GEMM_A_LIES, 128, steps, "up to here a is read where it lies", "peers sgemm") \
+    X(GEMM_A_SET, 1024, bytes, "unless its rows lie a multiple of this apart: one set of the cache", "peers sgemm") \
+    X(GEMM_A_FEW, 8, rows, "fewer of a are read where they lie in any case", "peers sgemm") \
+    X(GEMM_DOTS_ROWS, 28, rows, "up to here, with both along the sum, it is inner products", "peers linear") \
+    X(GEMM_DOTS_K, 32, steps, "of the sum for each of these rows", "peers linear") \
+    X(GEMM_DOTS_ONE, 16, steps, "of the sum of one row", "peers linear") \
+    X(GEMM_LINES_ROWS, 8, rows, "up to here a large b is read row by row", "peers sgemm") \
+    X(GEMM_LINES_ROW, 4096, bytes, "where its rows are so long", "peers sgemm") \
+    X(GEMM_LINES_BYTES, 8 << 20, bytes, "and all of it so large", "peers sgemm") \
+    X(GEMM_FEW_LINES, 8, rows, "of b at a time then", "peers sgemm") \
+    X(GEMM_HOT, 16384, bytes, "of c that the epilogue is told of at once", "peers linear") \
+    X(GEMM_TOLD_ROWS, 64, rows, "from here threads share rows, so that epilogues run beside", "peers --threads=2 linear") \
+    X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
+    X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
+    X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \
+    X(MM_ROWS, 12 * 14, rows, "of bf16, converted at a time", "peers linear") \
+    X(MM_KEEP, 512, elements, "from here a b that stays the same is packed once", "peers linear") \
+    X(CONV_COLUMNS_BYTES, DYNC__SMALLER(8 * 1024, 1024 * 1024), bytes, "of unfolded input at a time", "peers conv") \
+    X(CONV_PLANE, 64, pixels, "from here a 1x1 convolution is a product where the planes lie", "peers conv") \
+    X(CONV_PLANES, 3 << 19, elements, "of all planes, up to which it is", "peers conv") \
+    X(CONV_WEIGHTS, 1 << 16, elements, "of weights, up to which it is", "peers conv") \
+    X(CONV_HOT, 256 * 1024, bytes, "of the result that the epilogue is told of at once", "peers conv") \
+    X(WINOGRAD_MOVE, 10, products, "what a transformed element costs", "peers conv") \
+    X(WINOGRAD_CACHED, 1 << 18, elements, "transformed weights of more come from memory", "peers conv") \
+    X(WINOGRAD_WEIGHT, 6, products, "what each of them costs then", "peers conv") \
+    X(WINOGRAD_ROOM, 384 * 1024, bytes, "transformed tiles of one job", "peers conv") \
+    X(WINOGRAD_TILES, 14, tiles, "of one job, at least", "peers conv") \
+    X(CJ_L2, 512 * 1024, bytes, "of a job's input and result", "peers conv") \
+    X(CJ_WEIGHTS, 1024 * 1024, bytes, "up to which a job is some rows rather than an image", "peers conv") \
+    X(CJ_SUM, 192, pixels, "of a weight gradient's sum at a time", "peers training") \
+    X(CJ_NEAR, 16 * 1024, bytes, "of the result that the epilogue is told of at once", "peers conv") \
+    X(CJ_PATIENCE, 4, runs, "in which weights changed: they are no longer kept packed", "peers training") \
+    X(ATT_QB, 128, queries, "of a block of attention", "peers block") \
+    X(ATT_KB, 256, keys, "of a block of attention", "peers block") \
+    X(SORT_RUN, 8, elements, "sorted by insertion before runs are merged", "-") \
+    X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "-") \
+    X(SORT_LONG, 256, elements, "in rows from here on", "-") \
+    X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "-") \
+    X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
+    /* ---- autotune ---- */ \
+    X(TUNE_NS, 1000000, ns, "that timing one form of a kernel may take", "-") \
+    X(TUNE_BYTES, 64 * 1024 * 1024, bytes, "that a kernel which is timed may reach", "-")
+/* clang-format on */
+
+/* ---- thresholds: machine.def.h --------------------------------------------------------------- */
+#if defined(DYNC_SMALL)
+#define DYNC__SMALLER(small, normal) (small)
+#else
+#define DYNC__SMALLER(small, normal) (normal)
+#endif
+enum {
+#define DYNC__X(name, value, unit, decides, measures) DYNC__##name = value,
+    DYNC__MACHINE(DYNC__X)
+#undef DYNC__X
+};
+
 /* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each
  * registers a destructor
  * with dync__thread_state_on_exit. Reached by dync__tls (a plain thread-local: no call, no lock).
@@ -5910,9 +6047,7 @@ enum {
     DYNC__MEM_LINEAR = 1024,
     DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
-    DYNC__MEM_FLUSH = 65536,
     DYNC__MEM_PAGE = 4096,
-    DYNC__MEM_PLACED = 32768,
 #if defined(DYNC_SMALL)
     DYNC__MEM_DATA_ALIGN = 8
 #else
@@ -6563,7 +6698,7 @@ DYNC__FN void dync__objects_shutdown(void)
  * request that is larger gets a chunk of its own size. Memory is zeroed when it is handed out.
  * Invariant: used <= size of the head chunk. */
 
-enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
+enum { DYNC__ARENA_ALIGN = 16 };
 
 typedef struct dync__arena_chunk {
     struct dync__arena_chunk *next;
@@ -8696,13 +8831,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 
 /* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller
  * some microseconds and comes some tens later. */
-enum {
-    DYNC__POOL_MOST = 256,
-    DYNC__POOL_SPIN_NS = 200000,
-    DYNC__POOL_OFTEN_NS = 500000,
-    DYNC__POOL_NEAR_NS = 8000,
-    DYNC__POOL_FAR_NS = 100000
-};
+enum { DYNC__POOL_MOST = 256 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 
 typedef struct dync__pool_job {
@@ -11538,8 +11667,6 @@ enum {
     DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
-    /* up to here storage and data are one block: small tensors come and go quickly */
-    DYNC__JOINED_BYTES = 4096,
 #if defined(DYNC_SMALL)
     DYNC__GRAVES = 16,
     DYNC__DATA_ALIGN = 8
@@ -14229,13 +14356,7 @@ DYNC__PLAIN
  * the kernel that runs earlier. */
 #ifndef DYNC__FUSE_H
 #define DYNC__FUSE_H
-enum {
-    DYNC__FUSE_BUFS = 16,
-    DYNC__FUSE_MAPS = 4,
-    DYNC__FUSE_INSTS = 400,
-    DYNC__FUSE_SERIAL = 65536,
-    DYNC__FUSE_SMALL = 4096
-};
+enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4 };
 
 /* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
 typedef struct dync__nest {
@@ -14967,9 +15088,9 @@ DYNC__FN int dync__cost_inst(const dync__inst *in)
     case DYNC__P_index:
     case DYNC__P_bitcast: return 0;
     case DYNC__P_div:
-    case DYNC__P_sqrt: return 4;
-    case DYNC__P_rem: return 6;
-    case DYNC__P_random: return 24; /* ten rounds of Philox */
+    case DYNC__P_sqrt: return DYNC__COST_DIV;
+    case DYNC__P_rem: return DYNC__COST_REM;
+    case DYNC__P_random: return DYNC__COST_RANDOM;
     default: return 1;
     }
 }
@@ -14977,9 +15098,11 @@ DYNC__FN int dync__cost_inst(const dync__inst *in)
 /* Of stepping through memory by `stride` elements, in bytes of cache line used up per step. */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
 {
-    int64_t bytes = llabs(stride) > 4096 ? 4096 : llabs(stride) * element_bytes;
-    if (bytes <= 64) return bytes;
-    return bytes >= 4096 ? 192 : 64 + bytes / 64; /* a line each; then a page each */
+    int64_t bytes = llabs(stride) > DYNC__COST_PAGE ? DYNC__COST_PAGE
+                                                    : llabs(stride) * element_bytes;
+    if (bytes <= DYNC__COST_LINE) return bytes;
+    return bytes >= DYNC__COST_PAGE ? DYNC__COST_PAGE_STEP
+                                    : DYNC__COST_LINE + bytes / DYNC__COST_LINE;
 }
 
 /* ==== loop/fuse.c ================================================================================== */
@@ -15004,7 +15127,7 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
  * the work stays linear. */
 
-enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
+enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
 typedef struct dync__fuse_set {
     uint64_t word[DYNC__FUSE_WORDS];
 } dync__fuse_set;
@@ -15333,10 +15456,10 @@ static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain
                              bool tiny, bool broadcast)
 {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    if (tiny) return (cost <= 2 && n_loads <= 1) || (broadcast && cost <= 12 && work <= 2 * domain);
-    if (stays) return cost <= 4 && then < now;
-    return then <= DYNC__MAX(now, 2 * work) &&
-           (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
+    bool fair = cost <= DYNC__FUSE_FAIR && work <= 2 * domain;
+    if (tiny) return (cost <= DYNC__FUSE_FREE && n_loads <= 1) || (broadcast && fair);
+    if (stays) return cost <= DYNC__FUSE_CHEAP && then < now;
+    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= DYNC__FUSE_CHEAP || fair);
 }
 
 static int dync__fuse_stores(const dync__kernel *k)
@@ -15358,7 +15481,7 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
     return true;
 }
 
-/* Do all loads together read an eighth of the domain at most, which is too large for the nearest
+/* Do all loads together read a small share of the domain, which is too large for the nearest
  * cache? */
 static bool dync__fuse_is_broadcast(const dync__kernel *k)
 {
@@ -15371,7 +15494,8 @@ static bool dync__fuse_is_broadcast(const dync__kernel *k)
             n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
         read += n;
     }
-    return domain >= 8192 && read > 0 && read <= domain / 8;
+    return domain >= DYNC__FUSE_BROADCAST && read > 0 &&
+           read <= domain / DYNC__FUSE_BROADCAST_SHARE;
 }
 
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */
@@ -16282,7 +16406,7 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
         *least = stride;
         if (d < nest->n_outer) side_by_side = nest->extent[d];
     }
-    return inner > outer && side_by_side < 16;
+    return inner > outer && side_by_side < DYNC__FUSE_SIDE_BY_SIDE;
 }
 
 static bool dync__fuse_limits(dync__fuse_job *job, int live)
@@ -16647,13 +16771,6 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
  * written out once for each inner index, what is reduced is joined in pairs, and rows lie side by
  * side in the lanes. Not where the order of indices shows (scans, scatters, what is written in
  * place), nor where the text would be long; from 16 elements on lanes are full. */
-
-enum {
-    DYNC__UNROLL_ROW = 15,
-    DYNC__UNROLL_ROWS = 256,
-    DYNC__UNROLL_INSTS = 700,
-    DYNC__UNROLL_ACCESSES = 48
-};
 
 typedef struct dync__unroll {
     const dync__kernel *k;
@@ -18266,13 +18383,6 @@ typedef struct dync__after {
 
 typedef enum { DYNC__LP_CHUNK, DYNC__LP_BLOCK, DYNC__LP_VERTICAL, DYNC__LP_SQUARE } dync__lp_mode;
 
-enum {
-    DYNC__LP_LANES = 512, /* of a tile, fewer where many values are live */
-    DYNC__LP_KEEP_BYTES = 256 * 1024,
-    DYNC__LP_CHEAP = 6, /* instructions worth repeating rather than keeping */
-    DYNC__LP_DEAR = 200 /* the same where a row buffer would be huge */
-};
-
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
  * linear. */
 typedef struct dync__lp_dim {
@@ -18476,8 +18586,6 @@ DYNC__FN size_t dync__type_bytes(int compute_type);
  * interp.c (scratch, the result), interp_plan.c, interp_seldom.c and interp_emit.c (steps). */
 #ifndef DYNC__INTERP_BUILD_H
 #define DYNC__INTERP_BUILD_H
-
-enum { DYNC__INTERP_L1_BYTES = 24 * 1024 };
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
 typedef struct dync__ib {
@@ -19311,7 +19419,7 @@ DYNC__FN int dync__conv_isa(void); /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 #define DYNC__JIT_H
 #if DYNC__JIT_X86
 /* of the argument block; elements of a row, by indices that all rows share */
-enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };
+enum { DYNC__JIT_WORDS = 320 };
 /* Machine code of one structure. */
 typedef struct dync__jit_form {
     struct dync__jit_form *next;
@@ -19481,13 +19589,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
                             int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
 /* are squares of whole cache lines turned in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
-/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte
- * shuffles. STAGED: lines at once by way of scratch memory. */
-enum {
-    DYNC__GT_FEW = 12,
-    DYNC__GT_STAGED = 128,
-    DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16)
-};
+enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
 DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch,
                               int8_t v[16]);
@@ -19512,7 +19614,7 @@ DYNC__COLD
  * when its last block goes, so that a child after fork, which shares the pages, never sees code
  * change; a child makes chunks of its own. All under one lock. */
 
-enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
+enum { DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {
     struct dync__codechunk *next;
     uint8_t *write, *exec; /* the same address where pages are sealed */
@@ -24154,7 +24256,6 @@ DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
  * IDLE. */
 #if DYNC__JIT_X86
 
-enum { DYNC__CT_UNROLL = 16, DYNC__CT_IDLE = 128 /* forms */ };
 typedef struct dync__ct_entry {
     struct dync__ct_entry *next;
     int users;
@@ -24749,13 +24850,7 @@ DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_
  * DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #if DYNC__JIT_X86
 
-/* PAST: bytes touched that no cache holds */
-enum {
-    DYNC__JIT_FRAME = 64 * 1024,
-    DYNC__JIT_KEEP = 4 * 1024 * 1024,
-    DYNC__JIT_LONG = 512 * 1024,
-    DYNC__JIT_PAST = 32 * 1024 * 1024
-};
+enum { DYNC__JIT_FRAME = 64 * 1024 };
 
 static struct {
     dync__mutex lock;
@@ -26629,8 +26724,6 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
  * emits the skip. Instructions that stand one after another before their select are looked for, and
  * no others. */
 
-enum { DYNC__SELDOM_WORTH = 24 }; /* steps that are worth a test */
-
 static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 {
     int32_t arg[3];
@@ -27584,7 +27677,6 @@ DYNC__WARM
  * from the thread's cache. */
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_AHEAD = 8 }; /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
  * [from, from + n). */
 typedef struct dync__jit_segment {
@@ -27907,7 +27999,7 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
 static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2],
                                   int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
-    enum { LANES = 2048, ROWS = 16 };
+    enum { LANES = DYNC__JIT_TALL_LANES, ROWS = 16 };
     int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);
@@ -28607,12 +28699,6 @@ DYNC__SPARE
  * where rows are few and nothing is reduced (few long rows in parts: jit_run.c), by index: the same
  * thread count gives the same bits. Nothing is allocated for kernels that need no scratch, and else
  * from the calling thread's cache. */
-
-#if defined(DYNC_SMALL)
-enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
-#else
-enum { DYNC__IRUN_STACK = 2048 };
-#endif
 
 typedef struct dync__irun {
     const dync__code *c;
@@ -31319,20 +31405,6 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
  * of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14 + 8. */
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum {
-    DYNC__GEMM_KC = 256,
-    DYNC__GEMM_MC = 168,
-    DYNC__GEMM_NC = 2048,
-    DYNC__GEMM_FEW_LINES = 8,
-    DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
-    DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */,
-    DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */
-};
-#if defined(DYNC_SMALL)
-enum { DYNC__GEMM_STACK = 512 }; /* panels up to which no memory is asked for */
-#else
-enum { DYNC__GEMM_STACK = 16384 };
-#endif
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -31395,7 +31467,7 @@ typedef struct dync__gemm_tile {
     int type, flags, lanes, columns, rows;
     dync__gemm_fixed *fix;
 } dync__gemm_tile;
-enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 1 << 19 };
+enum { DYNC__GEMM_FIXED = 16 };
 struct dync__gemm_fixed {
     uint32_t epoch;
     int n; /* more than there is room for: none */
@@ -31417,7 +31489,7 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     if (n * dync__gt_bytes(type) <= 32) t.flags |= DYNC__GT_HALF;
     t.lanes = dync__gt_lanes(type, t.flags);
     int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
-    t.rows = (int)DYNC__MIN(m, 14);
+    t.rows = (int)DYNC__MIN(m, DYNC__GEMM_ROWS);
     while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes))
         vectors--;
     while (!dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) t.rows--;
@@ -31473,8 +31545,9 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
 /* Tiles can read a where it lies; not many lines of it that share sets of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
 {
-    return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 ||
-                                               g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
+    return g->a_row == 1 ||
+           (g->a_col == 1 && (g->m < DYNC__GEMM_A_FEW || g->k <= DYNC__GEMM_A_LIES ||
+                              g->a_row * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0));
 }
 
 /* How d comes to the tiles of steps from p on. */
@@ -31602,7 +31675,7 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t bytes = dync__gt_bytes(g->type),
-            most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
+            most = dync__gemm_tile_for(g->type, 0, DYNC__GEMM_ROWS, 1 << 20, 2).rows;
     int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC,
             kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
     bool in_place = dync__gemm_a_lies(g) && g->m <= DYNC__GEMM_FEW;
@@ -31667,17 +31740,19 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
     if (g->done) g->done(g->user, 0, g->m);
 }
 
-/* Bounds by measurement. */
 static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
     if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 &&
-        (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
+        (!g->d || g->d == g->c) &&
+        (as || (g->m <= DYNC__GEMM_DOTS_ROWS &&
+                g->k >= (g->m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
-        if (g->m <= 8 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20)
+        if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
+            g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
         if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR)
             return DYNC__GEMM_DIRECT;
@@ -31694,7 +31769,7 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
 
 static void dync__gemm_follow(const dync__gemm *g)
 {
-    size_t bytes = (size_t)(14 * g->k * dync__gt_bytes(g->type));
+    size_t bytes = (size_t)(DYNC__GEMM_ROWS * g->k * dync__gt_bytes(g->type));
     char *panel;
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
@@ -31733,7 +31808,7 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     const dync__gemm_split *s = user;
     dync__gemm g = *s->g;
     const dync__gemm *both[2] = {s->g, &g};
-    int64_t unit = s->rows ? 14 : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
+    int64_t unit = s->rows ? DYNC__GEMM_ROWS : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
             units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
     int64_t begin = DYNC__MIN(units * part / n_parts * unit, all),
             end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
@@ -31824,12 +31899,14 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
     double work = (double)g->m * (double)g->n * (double)g->k;
-    dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
+    dync__gemm_split split = {g, g->m >= g->n || g->packed ||
+                                     (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    int threads = (split.rows ? g->m : g->n) > 14
-                      ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0)))
-                      : 1;
+    int threads =
+        (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS
+            ? dync__pool_worth(work / (DYNC__GEMM_VECTORS_PER_NS * dync__gt_lanes(g->type, 0)))
+            : 1;
     if (threads > 1) {
         dync__pool_run(dync__gemm_part, &split, threads);
         return g->done && split.rows;
@@ -31967,7 +32044,6 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
  * machine code, are multiplied plainly and wrap. Many small products are shared among threads by
  * index. */
 
-enum { DYNC__MM_FEW = 8 };
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -32210,7 +32286,7 @@ static void dync__mm_done(void *user, int64_t begin, int64_t end)
 static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }
 
 /* Rows that are converted at a time: what they need beside b stays in the cache. */
-static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
+static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, DYNC__MM_ROWS); }
 
 /* b as it is multiplied: in `to`, or where it lies. */
 static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x)
@@ -32416,7 +32492,6 @@ typedef struct dync__mm_state {
     dync__mm_source seen;
     dync__mm_panels *kept;
 } dync__mm_state;
-enum { DYNC__MM_KEEP = 512 }; /* elements of b from which that pays */
 
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
 {
@@ -32559,7 +32634,7 @@ static dync_status dync__mm_run(dync__mm *g)
 {
     bool alone = g->call->scratch_bytes > 0; /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / 40);
+    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / DYNC__MACS_PER_NS);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
     if (threads > 1 && g->batches >= 2 * threads)
@@ -33093,9 +33168,8 @@ DYNC__FN void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p)
  * between the last few. */
 DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
 {
-    enum { PATIENCE = 4 };
     dync__cj_packed key = {.users = 1, .from = w}, *p;
-    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < PATIENCE;
+    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < DYNC__CJ_PATIENCE;
     if (keep) {
         key.storage = owner->storage->id;
         key.version = owner->storage->version;
@@ -33164,7 +33238,6 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t
 /* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
 DYNC__RARE DYNC__FN bool dync__cj_wino_open(dync__cj *v)
 {
-    enum { ROOM = 384 * 1024, FEW = 14 };
     const dync__cj_shape *s = &v->s;
     int64_t m = s->winograd, n = m + 2, down = (v->oh + m - 1) / m, across = (v->ow + m - 1) / m,
             line = n * n * (v->icb + v->ocb) * across * v->V * 4;
@@ -33178,7 +33251,8 @@ DYNC__RARE DYNC__FN bool dync__cj_wino_open(dync__cj *v)
     v->wino.m = (int)m;
     v->wino.n = (int)n;
     v->wino.across = across;
-    int64_t rows = DYNC__MIN(DYNC__MAX(ROOM / line, (FEW + across - 1) / across), down);
+    int64_t rows = DYNC__MIN(
+        DYNC__MAX(DYNC__WINOGRAD_ROOM / line, (DYNC__WINOGRAD_TILES + across - 1) / across), down);
     /* as many in each job */
     rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);
     v->rows = rows * m;
@@ -33302,10 +33376,6 @@ DYNC__RARE DYNC__FN void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_
  * that stays in L2. Few channels stay planes. Every output element is summed in the same order
  * whatever the thread count. */
 #if DYNC__JIT_X86
-
-enum {
-    DYNC__CJ_NEAR = 16 * 1024 /* bytes of the result that are told of at once */
-};
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args,
                            int64_t first, int64_t rows)
@@ -33510,7 +33580,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                        .index = d->index,
                        .split = 1,
                        .data = d};
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {
@@ -33551,8 +33621,6 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
  * rows in order, by one thread for each piece of gw, so that the thread count does not change a bit.
  * Beside conv_tiles.c. */
 #if DYNC__JIT_X86
-
-enum { DYNC__CJ_SUM = 192 };
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
 DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts)
@@ -33656,7 +33724,7 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const flo
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) *
                      sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__cj_work w = {.v = v,
                        .x = (float *)(void *)memory,
@@ -33690,8 +33758,6 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const flo
  * of gy. Depthwise convolutions and pooling work on blocks of V channels as if each block were a
  * group. The weight gradient has pixels as its long sum and lists of places of gw as its tiles. */
 #if DYNC__JIT_X86
-
-enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024 };
 
 /* Places of a tile: as many as fill the registers, evenly over n. */
 DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
@@ -34048,23 +34114,6 @@ DYNC__BESIDE_JIT
  * (depthwise) is computed directly. Work is on dense arrays (operand.c). Images and groups are
  * shared among threads; gw is summed by one thread in order of images, so the thread count does not
  * change the result. */
-
-#if defined(DYNC_SMALL)
-enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
-#else
-enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
-#endif
-/* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie:
- * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at
- * once. */
-enum {
-    DYNC__CONV_PLANE = 64,
-    DYNC__CONV_PLANES = 3 << 19,
-    DYNC__CONV_WEIGHTS = 1 << 16,
-    DYNC__CONV_HOT = 256 * 1024
-};
-/* multiplications from which threads are worth waking */
-#define DYNC__CONV_PARALLEL 300000
 
 typedef struct dync__conv {
     /* gc, go: channels of a group */
@@ -34554,8 +34603,11 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
     for (int m = 2; m <= most; m += 2) {
         double tiles = (double)((y[2] + m - 1) / m * ((y[3] + m - 1) / m)),
                elements = (m + 2) * (m + 2);
-        double cost = tiles * elements * products + tiles * elements * (double)(x[1] + w[0]) * 10 +
-                      (elements * products > 1 << 18 ? elements * products * 6 : 0);
+        double cost = tiles * elements * products +
+                      tiles * elements * (double)(x[1] + w[0]) * DYNC__WINOGRAD_MOVE +
+                      (elements * products > DYNC__WINOGRAD_CACHED
+                           ? elements * products * DYNC__WINOGRAD_WEIGHT
+                           : 0);
         if (cost < best) {
             best = cost;
             chosen = m;
@@ -35151,15 +35203,14 @@ static uint64_t dync__sort_key(const void *p, int dtype)
  * result is. */
 static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b, int64_t n)
 {
-    enum { RUN = 8 };
-    for (int64_t start = 0; start < n; start += RUN)
-        for (int64_t i = start + 1; i < DYNC__MIN(start + RUN, n); i++) {
+    for (int64_t start = 0; start < n; start += DYNC__SORT_RUN)
+        for (int64_t i = start + 1; i < DYNC__MIN(start + DYNC__SORT_RUN, n); i++) {
             dync__sort_item x = a[i];
             int64_t j = i;
             for (; j > start && a[j - 1].key > x.key; j--) a[j] = a[j - 1];
             a[j] = x;
         }
-    for (int64_t width = RUN; width < n; width *= 2) {
+    for (int64_t width = DYNC__SORT_RUN; width < n; width *= 2) {
         for (int64_t left = 0; left < n; left += 2 * width) {
             int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n),
                     i = left, j = middle;
@@ -35202,7 +35253,9 @@ static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_ite
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
             step = s->lines.inner, have = 0, best = 0;
     int64_t first = line / step * n * step + line % step,
-            room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
+            room = k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG
+                       ? k + DYNC__MAX(k, DYNC__SORT_ROOM)
+                       : n + 1;
     const dync__sort_item *sorted = items;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
@@ -35284,7 +35337,8 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     s.index = index.data;
     if (status == DYNC_OK) {
         int threads = dync__pool_threads();
-        bool many = s.lines.outer * s.lines.inner >= threads && dync__operand_numel(&op[0]) > 20000;
+        bool many = s.lines.outer * s.lines.inner >= threads &&
+                    dync__operand_numel(&op[0]) > DYNC__SORT_PARALLEL;
         if (threads > 1 && many)
             dync__pool_run(dync__sort_part, &s, threads);
         else
@@ -35487,7 +35541,8 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
 static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int, int))
 {
     const dync__layout *lay = &s->places->lay;
-    int last = lay->ndim - 1, threads = dync__pool_worth((double)dync__operand_numel(s->places));
+    int last = lay->ndim - 1,
+        threads = dync__pool_worth((double)dync__operand_numel(s->places) / DYNC__SCATTER_PER_NS);
     s->split = s->dim != last ? last : last - 1;
     for (int d = 0; d < last && s->dim == last; d++)
         s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
@@ -35623,7 +35678,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 {
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
-    if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");
+    if (n < DYNC__CHECK_INDEX_CODE) return dync__kcall_expect(c, c->n == 1, "an index");
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
         to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
@@ -35714,7 +35769,6 @@ DYNC__COLD
  * pieces. A query that sees nothing gives zeros. Every matrix may lie in any strides; half floats
  * are widened head by head. Threads take whole units, so their number changes no bit. */
 
-enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
 typedef struct dync__att {
     const dync__kcall *call;
     const dync__operand *q, *k, *v, *mask;
@@ -36222,8 +36276,9 @@ static dync_status dync__att_run(const dync__att *a, bool grad)
 {
     dync__att_job job = {a, DYNC_OK};
     int64_t n = a->units * (grad ? 1 : a->q_blocks);
-    int threads = (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L *
-                                                     (double)a->S * (double)(a->E + a->V) / 40));
+    int threads =
+        (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L * (double)a->S *
+                                           (double)(a->E + a->V) / DYNC__MACS_PER_NS));
     if (threads > 1)
         dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
     else
@@ -36950,11 +37005,10 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
 
 DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
 {
-    enum { NEAR = 8 };
     const dync__kcall *c = step[at].call;
     const dync__operand *out = &c->operand[c->n - 1];
     if (!dync__layout_is_contiguous(&out->lay)) return -1;
-    for (int j = at + 1; j < n && j <= at + NEAR; j++) {
+    for (int j = at + 1; j < n && j <= at + DYNC__EPILOGUE_NEAR; j++) {
         const dync__kernel *k = step[j].k;
         bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) &&
                   dync__epilogue_writes_apart(pb, k, &step[at]);
@@ -37316,12 +37370,7 @@ DYNC__FN void dync__perf_run(const dync__plan *p)
  * harm. Every form gives the same bits but for the order of some sums, so the choice is one of
  * time. */
 
-enum {
-    DYNC__TUNE_MOST = 1024,
-    DYNC__TUNE_NS = 1000000,
-    DYNC__TUNE_BYTES = 64 * 1024 * 1024,
-    DYNC__TUNE_PATH = 512
-};
+enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */
 typedef struct dync__tuned {
     uint64_t key;
@@ -38625,9 +38674,9 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 /* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
 static size_t dync__plan_step_bytes(const dync__plan_step *s)
 {
-    enum { ROOM = 1 << 20 };
     const dync__kcall *c = s->call;
-    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    size_t bytes = (c ? c->run_bytes : 0) +
+                   (size_t)DYNC__ROOM_PER_STEP * (size_t)dync__pool_threads();
     for (int i = 0; c && i < c->n; i++) {
         const dync__operand *o = &c->operand[i];
         if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
@@ -75230,7 +75279,6 @@ DYNC__WARM
  * A node is of the head where it, or an operand, has a symbolic size, or where such a node needs
  * it. */
 
-enum { DYNC__TAIL_LEAST = 16 }; /* calls: below that one graph is better */
 struct dync__aot_tail {
     /* its outputs: the whole graph's that it has, then what the tail reads of it */
     dync__graph *head;

@@ -1,12 +1,22 @@
 /* tools/dync-opt.c: loop IR under the microscope. Reads programs as text (see opt.h), runs passes,
  * prints text.
  *
- *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input
- *                                            without
- * FILE dync-opt --update FILE... rewrites what each golden file expects dync-opt --check FILE... 
- * compares; status 1 where one differs */
+ *   dync-opt [-p "fuse schedule"] [FILE]   the file's own passes, or those given
+ *   dync-opt --update FILE...              rewrites what each golden file expects
+ *   dync-opt --check FILE...               compares; status 1 where one differs
+ *   dync-opt --thresholds                  base/machine.def.h with this build's values */
 #include "opt.h"
 #include "tool.h"
+
+static int opt_thresholds(void)
+{
+    printf("%-22s %10s %-12s %-66s %s\n", "threshold", "value", "unit", "decides", "measured by");
+#define DYNC__X(name, value, unit, decides, measures) \
+    printf("%-22s %10d %-12s %-66s %s\n", #name, DYNC__##name, #unit, decides, measures);
+    DYNC__MACHINE(DYNC__X)
+#undef DYNC__X
+    return 0;
+}
 
 static char *opt_standard_input(void)
 {
@@ -55,6 +65,7 @@ int main(int argc, char **argv)
         for (int i = 2; i < argc; i++) bad |= opt_golden(argv[i], argv[1][2] == 'u');
         return bad;
     }
+    if (argc > 1 && strcmp(argv[1], "--thresholds") == 0) return opt_thresholds();
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)
             passes = argv[++i];

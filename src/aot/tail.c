@@ -7,7 +7,6 @@
 #include "../dync.in.h"
 #include "code.h"
 
-enum { DYNC__TAIL_LEAST = 16 }; /* calls: below that one graph is better */
 struct dync__aot_tail {
     /* its outputs: the whole graph's that it has, then what the tail reads of it */
     dync__graph *head;

@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
+enum { DYNC__ARENA_ALIGN = 16 };
 
 typedef struct dync__arena_chunk {
     struct dync__arena_chunk *next;

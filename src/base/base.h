@@ -3,7 +3,20 @@
  * pool.c json.c profile.c; pass.c has a header of its own */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
+#include "machine.def.h"
 #include "priv.h"
+
+/* ---- thresholds: machine.def.h --------------------------------------------------------------- */
+#if defined(DYNC_SMALL)
+#define DYNC__SMALLER(small, normal) (small)
+#else
+#define DYNC__SMALLER(small, normal) (normal)
+#endif
+enum {
+#define DYNC__X(name, value, unit, decides, measures) DYNC__##name = value,
+    DYNC__MACHINE(DYNC__X)
+#undef DYNC__X
+};
 
 /* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each
  * registers a destructor

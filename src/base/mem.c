@@ -50,9 +50,7 @@ enum {
     DYNC__MEM_LINEAR = 1024,
     DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
-    DYNC__MEM_FLUSH = 65536,
     DYNC__MEM_PAGE = 4096,
-    DYNC__MEM_PLACED = 32768,
 #if defined(DYNC_SMALL)
     DYNC__MEM_DATA_ALIGN = 8
 #else

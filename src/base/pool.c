@@ -38,13 +38,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 
 /* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller
  * some microseconds and comes some tens later. */
-enum {
-    DYNC__POOL_MOST = 256,
-    DYNC__POOL_SPIN_NS = 200000,
-    DYNC__POOL_OFTEN_NS = 500000,
-    DYNC__POOL_NEAR_NS = 8000,
-    DYNC__POOL_FAR_NS = 100000
-};
+enum { DYNC__POOL_MOST = 256 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 
 typedef struct dync__pool_job {

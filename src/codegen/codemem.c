@@ -10,7 +10,7 @@
 #include "../dync.in.h"
 #include "codemem.h"
 
-enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
+enum { DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {
     struct dync__codechunk *next;
     uint8_t *write, *exec; /* the same address where pages are sealed */

@@ -89,13 +89,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
                             int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
 /* are squares of whole cache lines turned in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
-/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte
- * shuffles. STAGED: lines at once by way of scratch memory. */
-enum {
-    DYNC__GT_FEW = 12,
-    DYNC__GT_STAGED = 128,
-    DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16)
-};
+enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
 DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch,
                               int8_t v[16]);

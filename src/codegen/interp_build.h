@@ -4,8 +4,6 @@
 #define DYNC__INTERP_BUILD_H
 #include "interp.h"
 
-enum { DYNC__INTERP_L1_BYTES = 24 * 1024 };
-
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
 typedef struct dync__ib {
     dync__loop_plan p;

@@ -11,12 +11,6 @@
 #include "interp.h"
 #include "jit.h"
 
-#if defined(DYNC_SMALL)
-enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
-#else
-enum { DYNC__IRUN_STACK = 2048 };
-#endif
-
 typedef struct dync__irun {
     const dync__code *c;
     void *const *buffers;

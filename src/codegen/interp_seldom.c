@@ -6,8 +6,6 @@
 #include "../dync.in.h"
 #include "interp_build.h"
 
-enum { DYNC__SELDOM_WORTH = 24 }; /* steps that are worth a test */
-
 static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 {
     int32_t arg[3];

@@ -11,13 +11,7 @@
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-/* PAST: bytes touched that no cache holds */
-enum {
-    DYNC__JIT_FRAME = 64 * 1024,
-    DYNC__JIT_KEEP = 4 * 1024 * 1024,
-    DYNC__JIT_LONG = 512 * 1024,
-    DYNC__JIT_PAST = 32 * 1024 * 1024
-};
+enum { DYNC__JIT_FRAME = 64 * 1024 };
 
 static struct {
     dync__mutex lock;

@@ -7,7 +7,7 @@
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 /* of the argument block; elements of a row, by indices that all rows share */
-enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };
+enum { DYNC__JIT_WORDS = 320 };
 /* Machine code of one structure. */
 typedef struct dync__jit_form {
     struct dync__jit_form *next;

@@ -10,7 +10,6 @@
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_AHEAD = 8 }; /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
  * [from, from + n). */
 typedef struct dync__jit_segment {
@@ -333,7 +332,7 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
 static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2],
                                   int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
-    enum { LANES = 2048, ROWS = 16 };
+    enum { LANES = DYNC__JIT_TALL_LANES, ROWS = 16 };
     int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);

@@ -17,13 +17,6 @@
 
 typedef enum { DYNC__LP_CHUNK, DYNC__LP_BLOCK, DYNC__LP_VERTICAL, DYNC__LP_SQUARE } dync__lp_mode;
 
-enum {
-    DYNC__LP_LANES = 512, /* of a tile, fewer where many values are live */
-    DYNC__LP_KEEP_BYTES = 256 * 1024,
-    DYNC__LP_CHEAP = 6, /* instructions worth repeating rather than keeping */
-    DYNC__LP_DEAR = 200 /* the same where a row buffer would be huge */
-};
-
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
  * linear. */
 typedef struct dync__lp_dim {

@@ -10,7 +10,6 @@
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__CT_UNROLL = 16, DYNC__CT_IDLE = 128 /* forms */ };
 typedef struct dync__ct_entry {
     struct dync__ct_entry *next;
     int users;

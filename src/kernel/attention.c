@@ -11,7 +11,6 @@
 #include "../dync.in.h"
 #include "operand.h"
 
-enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
 typedef struct dync__att {
     const dync__kcall *call;
     const dync__operand *q, *k, *v, *mask;
@@ -519,8 +518,9 @@ static dync_status dync__att_run(const dync__att *a, bool grad)
 {
     dync__att_job job = {a, DYNC_OK};
     int64_t n = a->units * (grad ? 1 : a->q_blocks);
-    int threads = (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L *
-                                                     (double)a->S * (double)(a->E + a->V) / 40));
+    int threads =
+        (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L * (double)a->S *
+                                           (double)(a->E + a->V) / DYNC__MACS_PER_NS));
     if (threads > 1)
         dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
     else

@@ -17,23 +17,6 @@
 #include "conv_jit.h"
 #include "gemm.h"
 
-#if defined(DYNC_SMALL)
-enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
-#else
-enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
-#endif
-/* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie:
- * those of larger ones share sets of the caches. HOT: bytes of the result that are told of at
- * once. */
-enum {
-    DYNC__CONV_PLANE = 64,
-    DYNC__CONV_PLANES = 3 << 19,
-    DYNC__CONV_WEIGHTS = 1 << 16,
-    DYNC__CONV_HOT = 256 * 1024
-};
-/* multiplications from which threads are worth waking */
-#define DYNC__CONV_PARALLEL 300000
-
 typedef struct dync__conv {
     /* gc, go: channels of a group */
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go;
@@ -522,8 +505,11 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
     for (int m = 2; m <= most; m += 2) {
         double tiles = (double)((y[2] + m - 1) / m * ((y[3] + m - 1) / m)),
                elements = (m + 2) * (m + 2);
-        double cost = tiles * elements * products + tiles * elements * (double)(x[1] + w[0]) * 10 +
-                      (elements * products > 1 << 18 ? elements * products * 6 : 0);
+        double cost = tiles * elements * products +
+                      tiles * elements * (double)(x[1] + w[0]) * DYNC__WINOGRAD_MOVE +
+                      (elements * products > DYNC__WINOGRAD_CACHED
+                           ? elements * products * DYNC__WINOGRAD_WEIGHT
+                           : 0);
         if (cost < best) {
             best = cost;
             chosen = m;

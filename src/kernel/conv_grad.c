@@ -5,8 +5,6 @@
 #include "conv_tiles.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__CJ_SUM = 192 };
-
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
 DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts)
 {
@@ -109,7 +107,7 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const flo
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) *
                      sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__cj_work w = {.v = v,
                        .x = (float *)(void *)memory,

@@ -10,8 +10,6 @@
 #include "conv_tiles.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024 };
-
 /* Places of a tile: as many as fill the registers, evenly over n. */
 DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 {

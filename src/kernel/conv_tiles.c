@@ -9,10 +9,6 @@
 #include "conv_tiles.h"
 #if DYNC__JIT_X86
 
-enum {
-    DYNC__CJ_NEAR = 16 * 1024 /* bytes of the result that are told of at once */
-};
-
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args,
                            int64_t first, int64_t rows)
 {
@@ -216,7 +212,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                        .index = d->index,
                        .split = 1,
                        .data = d};
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {

@@ -97,9 +97,8 @@ DYNC__FN void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p)
  * between the last few. */
 DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
 {
-    enum { PATIENCE = 4 };
     dync__cj_packed key = {.users = 1, .from = w}, *p;
-    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < PATIENCE;
+    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < DYNC__CJ_PATIENCE;
     if (keep) {
         key.storage = owner->storage->id;
         key.version = owner->storage->version;

@@ -34,7 +34,6 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t
 /* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
 DYNC__RARE DYNC__FN bool dync__cj_wino_open(dync__cj *v)
 {
-    enum { ROOM = 384 * 1024, FEW = 14 };
     const dync__cj_shape *s = &v->s;
     int64_t m = s->winograd, n = m + 2, down = (v->oh + m - 1) / m, across = (v->ow + m - 1) / m,
             line = n * n * (v->icb + v->ocb) * across * v->V * 4;
@@ -48,7 +47,8 @@ DYNC__RARE DYNC__FN bool dync__cj_wino_open(dync__cj *v)
     v->wino.m = (int)m;
     v->wino.n = (int)n;
     v->wino.across = across;
-    int64_t rows = DYNC__MIN(DYNC__MAX(ROOM / line, (FEW + across - 1) / across), down);
+    int64_t rows = DYNC__MIN(
+        DYNC__MAX(DYNC__WINOGRAD_ROOM / line, (DYNC__WINOGRAD_TILES + across - 1) / across), down);
     /* as many in each job */
     rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);
     v->rows = rows * m;

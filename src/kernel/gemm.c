@@ -14,20 +14,6 @@
 #include "operand.h"
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum {
-    DYNC__GEMM_KC = 256,
-    DYNC__GEMM_MC = 168,
-    DYNC__GEMM_NC = 2048,
-    DYNC__GEMM_FEW_LINES = 8,
-    DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
-    DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */,
-    DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */
-};
-#if defined(DYNC_SMALL)
-enum { DYNC__GEMM_STACK = 512 }; /* panels up to which no memory is asked for */
-#else
-enum { DYNC__GEMM_STACK = 16384 };
-#endif
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -90,7 +76,7 @@ typedef struct dync__gemm_tile {
     int type, flags, lanes, columns, rows;
     dync__gemm_fixed *fix;
 } dync__gemm_tile;
-enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 1 << 19 };
+enum { DYNC__GEMM_FIXED = 16 };
 struct dync__gemm_fixed {
     uint32_t epoch;
     int n; /* more than there is room for: none */
@@ -112,7 +98,7 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     if (n * dync__gt_bytes(type) <= 32) t.flags |= DYNC__GT_HALF;
     t.lanes = dync__gt_lanes(type, t.flags);
     int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
-    t.rows = (int)DYNC__MIN(m, 14);
+    t.rows = (int)DYNC__MIN(m, DYNC__GEMM_ROWS);
     while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes))
         vectors--;
     while (!dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) t.rows--;
@@ -168,8 +154,9 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
 /* Tiles can read a where it lies; not many lines of it that share sets of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
 {
-    return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 ||
-                                               g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
+    return g->a_row == 1 ||
+           (g->a_col == 1 && (g->m < DYNC__GEMM_A_FEW || g->k <= DYNC__GEMM_A_LIES ||
+                              g->a_row * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0));
 }
 
 /* How d comes to the tiles of steps from p on. */
@@ -297,7 +284,7 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t bytes = dync__gt_bytes(g->type),
-            most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
+            most = dync__gemm_tile_for(g->type, 0, DYNC__GEMM_ROWS, 1 << 20, 2).rows;
     int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC,
             kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
     bool in_place = dync__gemm_a_lies(g) && g->m <= DYNC__GEMM_FEW;
@@ -362,17 +349,19 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
     if (g->done) g->done(g->user, 0, g->m);
 }
 
-/* Bounds by measurement. */
 static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
     if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 &&
-        (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
+        (!g->d || g->d == g->c) &&
+        (as || (g->m <= DYNC__GEMM_DOTS_ROWS &&
+                g->k >= (g->m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
-        if (g->m <= 8 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20)
+        if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
+            g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
         if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR)
             return DYNC__GEMM_DIRECT;
@@ -389,7 +378,7 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
 
 static void dync__gemm_follow(const dync__gemm *g)
 {
-    size_t bytes = (size_t)(14 * g->k * dync__gt_bytes(g->type));
+    size_t bytes = (size_t)(DYNC__GEMM_ROWS * g->k * dync__gt_bytes(g->type));
     char *panel;
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
@@ -428,7 +417,7 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     const dync__gemm_split *s = user;
     dync__gemm g = *s->g;
     const dync__gemm *both[2] = {s->g, &g};
-    int64_t unit = s->rows ? 14 : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
+    int64_t unit = s->rows ? DYNC__GEMM_ROWS : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
             units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
     int64_t begin = DYNC__MIN(units * part / n_parts * unit, all),
             end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
@@ -519,12 +508,14 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
     double work = (double)g->m * (double)g->n * (double)g->k;
-    dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
+    dync__gemm_split split = {g, g->m >= g->n || g->packed ||
+                                     (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    int threads = (split.rows ? g->m : g->n) > 14
-                      ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0)))
-                      : 1;
+    int threads =
+        (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS
+            ? dync__pool_worth(work / (DYNC__GEMM_VECTORS_PER_NS * dync__gt_lanes(g->type, 0)))
+            : 1;
     if (threads > 1) {
         dync__pool_run(dync__gemm_part, &split, threads);
         return g->done && split.rows;

@@ -14,7 +14,6 @@
 #include "gemm.h"
 #include "operand.h"
 
-enum { DYNC__MM_FEW = 8 };
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -257,7 +256,7 @@ static void dync__mm_done(void *user, int64_t begin, int64_t end)
 static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }
 
 /* Rows that are converted at a time: what they need beside b stays in the cache. */
-static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
+static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, DYNC__MM_ROWS); }
 
 /* b as it is multiplied: in `to`, or where it lies. */
 static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x)
@@ -463,7 +462,6 @@ typedef struct dync__mm_state {
     dync__mm_source seen;
     dync__mm_panels *kept;
 } dync__mm_state;
-enum { DYNC__MM_KEEP = 512 }; /* elements of b from which that pays */
 
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
 {
@@ -606,7 +604,7 @@ static dync_status dync__mm_run(dync__mm *g)
 {
     bool alone = g->call->scratch_bytes > 0; /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / 40);
+    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / DYNC__MACS_PER_NS);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
     if (threads > 1 && g->batches >= 2 * threads)

@@ -185,7 +185,8 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
 static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int, int))
 {
     const dync__layout *lay = &s->places->lay;
-    int last = lay->ndim - 1, threads = dync__pool_worth((double)dync__operand_numel(s->places));
+    int last = lay->ndim - 1,
+        threads = dync__pool_worth((double)dync__operand_numel(s->places) / DYNC__SCATTER_PER_NS);
     s->split = s->dim != last ? last : last - 1;
     for (int d = 0; d < last && s->dim == last; d++)
         s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
@@ -321,7 +322,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 {
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
-    if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");
+    if (n < DYNC__CHECK_INDEX_CODE) return dync__kcall_expect(c, c->n == 1, "an index");
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
         to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);

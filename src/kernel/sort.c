@@ -73,15 +73,14 @@ static uint64_t dync__sort_key(const void *p, int dtype)
  * result is. */
 static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b, int64_t n)
 {
-    enum { RUN = 8 };
-    for (int64_t start = 0; start < n; start += RUN)
-        for (int64_t i = start + 1; i < DYNC__MIN(start + RUN, n); i++) {
+    for (int64_t start = 0; start < n; start += DYNC__SORT_RUN)
+        for (int64_t i = start + 1; i < DYNC__MIN(start + DYNC__SORT_RUN, n); i++) {
             dync__sort_item x = a[i];
             int64_t j = i;
             for (; j > start && a[j - 1].key > x.key; j--) a[j] = a[j - 1];
             a[j] = x;
         }
-    for (int64_t width = RUN; width < n; width *= 2) {
+    for (int64_t width = DYNC__SORT_RUN; width < n; width *= 2) {
         for (int64_t left = 0; left < n; left += 2 * width) {
             int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n),
                     i = left, j = middle;
@@ -124,7 +123,9 @@ static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_ite
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
             step = s->lines.inner, have = 0, best = 0;
     int64_t first = line / step * n * step + line % step,
-            room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
+            room = k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG
+                       ? k + DYNC__MAX(k, DYNC__SORT_ROOM)
+                       : n + 1;
     const dync__sort_item *sorted = items;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
@@ -206,7 +207,8 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     s.index = index.data;
     if (status == DYNC_OK) {
         int threads = dync__pool_threads();
-        bool many = s.lines.outer * s.lines.inner >= threads && dync__operand_numel(&op[0]) > 20000;
+        bool many = s.lines.outer * s.lines.inner >= threads &&
+                    dync__operand_numel(&op[0]) > DYNC__SORT_PARALLEL;
         if (threads > 1 && many)
             dync__pool_run(dync__sort_part, &s, threads);
         else

@@ -12,9 +12,9 @@ DYNC__FN int dync__cost_inst(const dync__inst *in)
     case DYNC__P_index:
     case DYNC__P_bitcast: return 0;
     case DYNC__P_div:
-    case DYNC__P_sqrt: return 4;
-    case DYNC__P_rem: return 6;
-    case DYNC__P_random: return 24; /* ten rounds of Philox */
+    case DYNC__P_sqrt: return DYNC__COST_DIV;
+    case DYNC__P_rem: return DYNC__COST_REM;
+    case DYNC__P_random: return DYNC__COST_RANDOM;
     default: return 1;
     }
 }
@@ -22,7 +22,9 @@ DYNC__FN int dync__cost_inst(const dync__inst *in)
 /* Of stepping through memory by `stride` elements, in bytes of cache line used up per step. */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
 {
-    int64_t bytes = llabs(stride) > 4096 ? 4096 : llabs(stride) * element_bytes;
-    if (bytes <= 64) return bytes;
-    return bytes >= 4096 ? 192 : 64 + bytes / 64; /* a line each; then a page each */
+    int64_t bytes = llabs(stride) > DYNC__COST_PAGE ? DYNC__COST_PAGE
+                                                    : llabs(stride) * element_bytes;
+    if (bytes <= DYNC__COST_LINE) return bytes;
+    return bytes >= DYNC__COST_PAGE ? DYNC__COST_PAGE_STEP
+                                    : DYNC__COST_LINE + bytes / DYNC__COST_LINE;
 }

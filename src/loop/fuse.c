@@ -21,7 +21,7 @@
 #include "../dync.in.h"
 #include "fuse.h"
 
-enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
+enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
 typedef struct dync__fuse_set {
     uint64_t word[DYNC__FUSE_WORDS];
 } dync__fuse_set;
@@ -350,10 +350,10 @@ static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain
                              bool tiny, bool broadcast)
 {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    if (tiny) return (cost <= 2 && n_loads <= 1) || (broadcast && cost <= 12 && work <= 2 * domain);
-    if (stays) return cost <= 4 && then < now;
-    return then <= DYNC__MAX(now, 2 * work) &&
-           (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
+    bool fair = cost <= DYNC__FUSE_FAIR && work <= 2 * domain;
+    if (tiny) return (cost <= DYNC__FUSE_FREE && n_loads <= 1) || (broadcast && fair);
+    if (stays) return cost <= DYNC__FUSE_CHEAP && then < now;
+    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= DYNC__FUSE_CHEAP || fair);
 }
 
 static int dync__fuse_stores(const dync__kernel *k)
@@ -375,7 +375,7 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
     return true;
 }
 
-/* Do all loads together read an eighth of the domain at most, which is too large for the nearest
+/* Do all loads together read a small share of the domain, which is too large for the nearest
  * cache? */
 static bool dync__fuse_is_broadcast(const dync__kernel *k)
 {
@@ -388,7 +388,8 @@ static bool dync__fuse_is_broadcast(const dync__kernel *k)
             n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
         read += n;
     }
-    return domain >= 8192 && read > 0 && read <= domain / 8;
+    return domain >= DYNC__FUSE_BROADCAST && read > 0 &&
+           read <= domain / DYNC__FUSE_BROADCAST_SHARE;
 }
 
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */

@@ -7,13 +7,7 @@
 #ifndef DYNC__FUSE_H
 #define DYNC__FUSE_H
 #include "loop.h"
-enum {
-    DYNC__FUSE_BUFS = 16,
-    DYNC__FUSE_MAPS = 4,
-    DYNC__FUSE_INSTS = 400,
-    DYNC__FUSE_SERIAL = 65536,
-    DYNC__FUSE_SMALL = 4096
-};
+enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4 };
 
 /* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
 typedef struct dync__nest {

@@ -414,7 +414,7 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
         *least = stride;
         if (d < nest->n_outer) side_by_side = nest->extent[d];
     }
-    return inner > outer && side_by_side < 16;
+    return inner > outer && side_by_side < DYNC__FUSE_SIDE_BY_SIDE;
 }
 
 static bool dync__fuse_limits(dync__fuse_job *job, int live)

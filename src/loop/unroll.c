@@ -8,13 +8,6 @@
 #include "../dync.in.h"
 #include "fuse.h"
 
-enum {
-    DYNC__UNROLL_ROW = 15,
-    DYNC__UNROLL_ROWS = 256,
-    DYNC__UNROLL_INSTS = 700,
-    DYNC__UNROLL_ACCESSES = 48
-};
-
 typedef struct dync__unroll {
     const dync__kernel *k;
     dync__lb b;      /* of the new kernel */

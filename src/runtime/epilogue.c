@@ -137,11 +137,10 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
 
 DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
 {
-    enum { NEAR = 8 };
     const dync__kcall *c = step[at].call;
     const dync__operand *out = &c->operand[c->n - 1];
     if (!dync__layout_is_contiguous(&out->lay)) return -1;
-    for (int j = at + 1; j < n && j <= at + NEAR; j++) {
+    for (int j = at + 1; j < n && j <= at + DYNC__EPILOGUE_NEAR; j++) {
         const dync__kernel *k = step[j].k;
         bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) &&
                   dync__epilogue_writes_apart(pb, k, &step[at]);

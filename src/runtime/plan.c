@@ -182,9 +182,9 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 /* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
 static size_t dync__plan_step_bytes(const dync__plan_step *s)
 {
-    enum { ROOM = 1 << 20 };
     const dync__kcall *c = s->call;
-    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    size_t bytes = (c ? c->run_bytes : 0) +
+                   (size_t)DYNC__ROOM_PER_STEP * (size_t)dync__pool_threads();
     for (int i = 0; c && i < c->n; i++) {
         const dync__operand *o = &c->operand[i];
         if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)

@@ -11,12 +11,7 @@
 #include "plan.h"
 #include "../codegen/interp.h"
 
-enum {
-    DYNC__TUNE_MOST = 1024,
-    DYNC__TUNE_NS = 1000000,
-    DYNC__TUNE_BYTES = 64 * 1024 * 1024,
-    DYNC__TUNE_PATH = 512
-};
+enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */
 typedef struct dync__tuned {
     uint64_t key;

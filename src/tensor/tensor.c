@@ -24,8 +24,6 @@ enum {
     DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
-    /* up to here storage and data are one block: small tensors come and go quickly */
-    DYNC__JOINED_BYTES = 4096,
 #if defined(DYNC_SMALL)
     DYNC__GRAVES = 16,
     DYNC__DATA_ALIGN = 8

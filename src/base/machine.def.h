@@ -1,0 +1,123 @@
+/* base/machine.def.h: TABLE: the thresholds. How large, how dear, how long something must be before
+ * another way of doing it is faster. None decides what is right: another value gives the same
+ * results, but for the order of some sums.
+ *
+ * X(name, value, unit, "what it decides", "what measures it"): base.h makes the constant DYNC__name
+ * of each row; `build/tools/dync-opt --thresholds` prints the table. What measures:
+ *   peers WORDS   make bench-peers ARGS="--quick --modes=eager WORDS"
+ *   bench WORD    build/bench/bench WORD         calls WORD   build/bench/calls WORD
+ *   -             nothing yet: make a row of it first
+ * Values are of one core of a server processor with AVX-512, 32 KiB and 1 MiB of caches of its own.
+ * DYNC__SMALLER(a, b): a under DYNC_SMALL, else b. Capacities (of keys, of tables, of what a file
+ * may hold) are no thresholds and stand where they are used. */
+/* clang-format off */
+#define DYNC__MACHINE(X) \
+    /* ---- memory ---- */ \
+    X(ARENA_FIRST, 4096, bytes, "the first chunk of an arena", "bench cold") \
+    X(ARENA_MOST, 65536, bytes, "chunks of an arena double up to this", "bench cold") \
+    X(MEM_FLUSH, 65536, bytes, "what a thread counts by itself before it adds to the shared count", "calls guarded") \
+    X(MEM_PLACED, 32768, bytes, "larger data keep off each other's cache sets", "peers pointwise") \
+    X(JOINED_BYTES, 4096, bytes, "up to here a tensor's storage and data are one block", "bench eager") \
+    X(ROOM_PER_STEP, 1 << 20, bytes, "what a step of a plan that writes its inputs may ask for", "peers training") \
+    /* ---- threads ---- */ \
+    X(POOL_SPIN_NS, 200000, ns, "a worker watches so long for work before it sleeps", "peers --threads=2 models") \
+    X(POOL_OFTEN_NS, 500000, ns, "loops so close together keep workers awake", "peers --threads=2 models") \
+    X(POOL_NEAR_NS, 8000, ns, "shorter loops are never shared", "peers --threads=2 pointwise") \
+    X(POOL_FAR_NS, 100000, ns, "longer loops wake workers that sleep", "peers --threads=2 pointwise") \
+    X(MACS_PER_NS, 40, products, "of one thread, in what threads are worth", "peers sgemm conv") \
+    X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
+    X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
+    X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "-") \
+    X(SCATTER_PER_NS, 1, elements, "of one thread, in what threads are worth", "peers --threads=2 scatter") \
+    /* ---- fusion ---- */ \
+    X(COST_DIV, 4, additions, "of a division or a square root", "peers pointwise") \
+    X(COST_REM, 6, additions, "of a remainder", "peers pointwise") \
+    X(COST_RANDOM, 24, additions, "of a random number: ten rounds of Philox", "peers pointwise") \
+    X(COST_LINE, 64, bytes, "a stride above it costs a cache line a step", "peers moves") \
+    X(COST_PAGE, 4096, bytes, "a stride from here on costs a page a step", "peers moves") \
+    X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
+    X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
+    X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
+    X(FUSE_SERIAL, 65536, elements, "a second pass over longer rows, if they are few, is a kernel of its own", "peers rows") \
+    X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
+    X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
+    X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
+    X(FUSE_CHEAP, 4, additions, "an expression so cheap is repeated by every reader", "peers pointwise") \
+    X(FUSE_FAIR, 12, additions, "the same where readers compute it twice at most", "peers rows") \
+    X(FUSE_BROADCAST, 8192, elements, "from here an expression of a few is worth repeating", "peers rows") \
+    X(FUSE_BROADCAST_SHARE, 8, ratio, "few: a so-manieth of the elements that are made of them", "peers rows") \
+    X(UNROLL_ROW, 15, elements, "shorter rows are written out: vectors are not full", "peers moves") \
+    X(UNROLL_ROWS, 256, rows, "from so many rows on", "peers moves") \
+    X(UNROLL_INSTS, 700, instructions, "but no longer than this", "bench cold") \
+    X(UNROLL_ACCESSES, 48, accesses, "nor with more of these", "bench cold") \
+    X(EPILOGUE_NEAR, 8, steps, "how far after a kernel call its epilogue may stand", "peers linear") \
+    X(TAIL_LEAST, 16, calls, "a part that is compiled once has at least so many", "peers training") \
+    /* ---- machine code and the tile interpreter ---- */ \
+    X(LP_LANES, 512, lanes, "of an interpreter's tile, fewer where many values are live", "DYNC_CPU=none bench") \
+    X(INTERP_L1_BYTES, 24 * 1024, bytes, "what the tiles in use may take", "DYNC_CPU=none bench") \
+    X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
+    X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
+    X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
+    X(SELDOM_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
+    X(IRUN_STACK, DYNC__SMALLER(512, 2048), bytes, "scratch up to which no memory is asked for", "bench eager") \
+    X(JIT_KEEP, 4 * 1024 * 1024, bytes, "kernels with larger row buffers stay interpreted", "peers rows") \
+    X(JIT_LONG, 512 * 1024, bytes, "values are computed twice rather than kept in more", "peers rows") \
+    X(JIT_PAST, 32 * 1024 * 1024, bytes, "arrays of more are stored by non-temporal stores", "bench a/(") \
+    X(JIT_PICKED, 512, elements, "of a row, by indices that all rows share", "peers moves") \
+    X(JIT_AHEAD, 8, rows, "of a large table, fetched before they are read", "peers moves") \
+    X(JIT_TALL_LANES, 2048, lanes, "columns summed at once where columns are many", "peers rows") \
+    X(CODEMEM_CHUNK, 256 * 1024, bytes, "kernels share executable memory of this size", "bench cold") \
+    X(GT_FEW, 12, rows, "up to here rows of a transpose are woven by byte shuffles", "peers moves") \
+    X(GT_STAGED, 128, rows, "of a transpose by way of scratch memory, at once", "peers moves") \
+    X(CT_UNROLL, 16, products, "written out in a convolution tile's sum", "peers conv") \
+    X(CT_IDLE, 128, forms, "convolution tiles that nobody uses are kept up to this", "calls miss") \
+    /* ---- kernel calls ---- */ \
+    X(GEMM_ROWS, 14, rows, "of a tile", "peers sgemm") \
+    X(GEMM_KC, 256, steps, "of the sum at a time", "peers sgemm") \
+    X(GEMM_MC, 168, rows, "of a, packed at a time", "peers sgemm") \
+    X(GEMM_NC, 2048, columns, "of b, packed at a time", "peers sgemm") \
+    X(GEMM_NEAR, 1 << 20, bytes, "up to here b is read where it lies", "peers sgemm") \
+    X(GEMM_FEW, 84, rows, "and for so few rows of a", "peers sgemm") \
+    X(GEMM_A_LIES, 128, steps, "up to here a is read where it lies", "peers sgemm") \
+    X(GEMM_A_SET, 1024, bytes, "unless its rows lie a multiple of this apart: one set of the cache", "peers sgemm") \
+    X(GEMM_A_FEW, 8, rows, "fewer of a are read where they lie in any case", "peers sgemm") \
+    X(GEMM_DOTS_ROWS, 28, rows, "up to here, with both along the sum, it is inner products", "peers linear") \
+    X(GEMM_DOTS_K, 32, steps, "of the sum for each of these rows", "peers linear") \
+    X(GEMM_DOTS_ONE, 16, steps, "of the sum of one row", "peers linear") \
+    X(GEMM_LINES_ROWS, 8, rows, "up to here a large b is read row by row", "peers sgemm") \
+    X(GEMM_LINES_ROW, 4096, bytes, "where its rows are so long", "peers sgemm") \
+    X(GEMM_LINES_BYTES, 8 << 20, bytes, "and all of it so large", "peers sgemm") \
+    X(GEMM_FEW_LINES, 8, rows, "of b at a time then", "peers sgemm") \
+    X(GEMM_HOT, 16384, bytes, "of c that the epilogue is told of at once", "peers linear") \
+    X(GEMM_TOLD_ROWS, 64, rows, "from here threads share rows, so that epilogues run beside", "peers --threads=2 linear") \
+    X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
+    X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
+    X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \
+    X(MM_ROWS, 12 * 14, rows, "of bf16, converted at a time", "peers linear") \
+    X(MM_KEEP, 512, elements, "from here a b that stays the same is packed once", "peers linear") \
+    X(CONV_COLUMNS_BYTES, DYNC__SMALLER(8 * 1024, 1024 * 1024), bytes, "of unfolded input at a time", "peers conv") \
+    X(CONV_PLANE, 64, pixels, "from here a 1x1 convolution is a product where the planes lie", "peers conv") \
+    X(CONV_PLANES, 3 << 19, elements, "of all planes, up to which it is", "peers conv") \
+    X(CONV_WEIGHTS, 1 << 16, elements, "of weights, up to which it is", "peers conv") \
+    X(CONV_HOT, 256 * 1024, bytes, "of the result that the epilogue is told of at once", "peers conv") \
+    X(WINOGRAD_MOVE, 10, products, "what a transformed element costs", "peers conv") \
+    X(WINOGRAD_CACHED, 1 << 18, elements, "transformed weights of more come from memory", "peers conv") \
+    X(WINOGRAD_WEIGHT, 6, products, "what each of them costs then", "peers conv") \
+    X(WINOGRAD_ROOM, 384 * 1024, bytes, "transformed tiles of one job", "peers conv") \
+    X(WINOGRAD_TILES, 14, tiles, "of one job, at least", "peers conv") \
+    X(CJ_L2, 512 * 1024, bytes, "of a job's input and result", "peers conv") \
+    X(CJ_WEIGHTS, 1024 * 1024, bytes, "up to which a job is some rows rather than an image", "peers conv") \
+    X(CJ_SUM, 192, pixels, "of a weight gradient's sum at a time", "peers training") \
+    X(CJ_NEAR, 16 * 1024, bytes, "of the result that the epilogue is told of at once", "peers conv") \
+    X(CJ_PATIENCE, 4, runs, "in which weights changed: they are no longer kept packed", "peers training") \
+    X(ATT_QB, 128, queries, "of a block of attention", "peers block") \
+    X(ATT_KB, 256, keys, "of a block of attention", "peers block") \
+    X(SORT_RUN, 8, elements, "sorted by insertion before runs are merged", "-") \
+    X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "-") \
+    X(SORT_LONG, 256, elements, "in rows from here on", "-") \
+    X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "-") \
+    X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
+    /* ---- autotune ---- */ \
+    X(TUNE_NS, 1000000, ns, "that timing one form of a kernel may take", "-") \
+    X(TUNE_BYTES, 64 * 1024 * 1024, bytes, "that a kernel which is timed may reach", "-")
+/* clang-format on */
