@@ -9656,6 +9656,88 @@ DYNC__RARE DYNC__FN dync_status dync__profile_table(dync__str *s)
 }
 DYNC__PLAIN
 
+/* ==== tensor/device.h ============================================================================== */
+/* tensor/device.h: devices, a table by kind (the low byte of a dync_device; the others number it).
+ * A row says what a device is; what it does is its driver. Main memory's stands here, that of cuda
+ * comes with dync_cuda.h, meta has none. Whoever asks for a property asks the row, not the kind. */
+#ifndef DYNC__DEVICE_H
+#define DYNC__DEVICE_H
+
+struct dync__graph;
+struct dync__inner;
+struct dync__kcall;
+struct dync__kernel;
+
+enum {
+    DYNC__DEV_HOST = 1,     /* memory is main memory, read by C code and machine code of kernel/ */
+    DYNC__DEV_DATA = 2,     /* tensors have elements */
+    DYNC__DEV_NUMBERED = 4, /* there are several: cuda:0, cuda:1 */
+    DYNC__DEV_CHECKS = 8,   /* plans check indices and divisors in steps of their own */
+    DYNC__DEV_SCANS = 16,   /* loops may scan; elsewhere a scan is a kernel call */
+    DYNC__DEV_STRIDED = 32, /* a sort writes results of any strides */
+    DYNC__DEV_WIDE = 64,    /* variances are summed in f64 */
+    DYNC__DEV_INTEGERS = 128, /* poolings of integers, too */
+    DYNC__DEV_ATTENDS = 256   /* attention written out is looked for (aot/attend.c) */
+};
+
+/* Where NULL is returned the error is recorded. */
+typedef struct dync__driver {
+    dync_status (*known)(int device); /* can tensors be made there? */
+    void *(*alloc)(int device, size_t n);
+    void (*free)(int device, void *p, size_t n);
+    /* In order with the work of the device; the other side is its memory or main memory, which is
+     * ready when this returns. */
+    dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
+    /* Steps of a plan as code; NULL: runtime/ makes machine code. host[i]: buffer i is one element
+     * in main memory, read when run is called. */
+    void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
+    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to
+     * make operands 0, 1; -1: not. Some are NULL. Their buffers stand behind the operands. keep:
+     * the result is wanted too. */
+    void *(*call_new)(int device, const struct dync__kcall *,
+                      const struct dync__kernel *const with[3], const bool *host, bool keep);
+    int (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *);
+    dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+    void (*code_free)(void *code);
+    void (*code_dump)(dync__str *, const void *code);
+    /* inner runs as a recorded graph from now on (cudagraphs); NULL: there are no such graphs */
+    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
+} dync__driver;
+
+typedef struct dync__device {
+    const char *name, *key; /* "cuda"; as guards tell it, "CUDA" */
+    const char *code;       /* in the C form; %d: its number */
+    unsigned is;            /* DYNC__DEV_ */
+    /* NULL: no tensor of this program is there. It is a variable that the device's header defines. */
+    const dync__driver *const *driver;
+} dync__device;
+
+#if defined(DYNC__SPLIT)
+extern const dync__driver *dync__device_cuda;
+#else
+static const dync__driver *dync__device_cuda; /* tentative: dync_cuda.h, in the same file, says */
+#endif
+
+DYNC__FN const dync__device *dync__device_row(int device); /* a row for any number */
+DYNC__FN const dync__driver *dync__device_driver(int device);
+DYNC__INLINE bool dync__device_is(int device, unsigned what)
+{
+    return (dync__device_row(device)->is & what) != 0;
+}
+/* "cpu", "cuda:1", and as the C form has it: "DYNC_CUDA_AT(1)". */
+enum { DYNC__DEVICE_TEXT = 40 };
+DYNC__FN const char *dync__device_text(int device, char out[DYNC__DEVICE_TEXT]);
+DYNC__FN const char *dync__device_code(int device, char out[DYNC__DEVICE_TEXT]);
+/* Can tensors be made there? The error says why not. */
+DYNC__FN dync_status dync__device_known(int device);
+/* Memory of a device; NULL: none, and the error is recorded. */
+DYNC__FN void *dync__device_alloc(int device, size_t n);
+DYNC__FN void dync__device_free(int device, void *p, size_t n);
+/* n bytes between devices, or inside one. */
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src,
+                                       size_t n);
+#endif
+
 /* ==== tensor/tensor.h ============================================================================== */
 /* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
  *
@@ -9762,7 +9844,7 @@ enum {
     DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
     DYNC__STORAGE_EXPOSED =
         8 /* dync_data gave the address away: may be written without a new version */,
-    DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */
+    DYNC__STORAGE_PINNED = 16 /* main memory of a device: its driver frees it */
 };
 typedef struct dync__storage {
     int32_t refs;
@@ -9866,34 +9948,9 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
     return p && t->lay.offset ? p + t->lay.offset * dync__dtype_info(t->dtype)->bytes : p;
 }
 /* Hooks that upper layers install; NULL until then.
- * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h).
+ * free_grad_meta: autograd/.
  * observe: capture/; called when the user asks a fake tensor for its metadata, before it is told.
  * specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
-struct dync__kernel;
-struct dync__kcall;
-struct dync__inner;
-typedef struct dync__device {         /* where NULL is returned the error is recorded */
-    dync_status (*known)(int device); /* can tensors be made there? */
-    void *(*alloc)(int device, size_t n);
-    void (*free)(int device, void *p, size_t n);
-    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when
-     * this returns. */
-    dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
-    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is
-     * called. */
-    void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
-    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to
-     * make operands 0, 1; -1: not. Some are NULL. Their buffers stand behind the operands. keep:
-     * the result is wanted too. */
-    void *(*call_new)(int device, const struct dync__kcall *,
-                      const struct dync__kernel *const with[3], const bool *host, bool keep);
-    int (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *);
-    dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
-    void (*code_free)(void *code);
-    void (*code_dump)(dync__str *, const void *code);
-    /* inner runs as a recorded graph from now on (cudagraphs) */
-    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
-} dync__device;
 enum {
     DYNC__OBSERVE_NDIM,
     DYNC__OBSERVE_SIZE,
@@ -9904,13 +9961,10 @@ enum {
 };
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern const dync__device *dync__device_hook;
 extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-/* tentative: dync_cuda.h, in the same file, says which */
-static const dync__device *dync__device_hook;
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -9920,9 +9974,6 @@ DYNC__FN void dync__tensors_shutdown(void);
 DYNC__FN int64_t dync__live_tensors(void);
 /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *);
-/* n bytes between devices; both may be DYNC_CPU. */
-DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src,
-                                       size_t n);
 
 /* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------- */
 /* Takes over the caller's reference, puts the tensor into the innermost scope and returns its
@@ -10190,6 +10241,114 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 DYNC__FN void dync__layout_number(dync__layout *);
 #endif
 DYNC__WARM
+
+/* ==== tensor/device.c ============================================================================== */
+/* tensor/device.c: the table of devices, and main memory as one of them. Before tensor.c. */
+
+#if defined(DYNC__SPLIT)
+const dync__driver *dync__device_cuda;
+#endif
+
+static dync_status dync__main_known(int device) { return (void)device, DYNC_OK; }
+static void *dync__main_alloc(int device, size_t n)
+{
+    (void)device;
+    return dync__alloc_data(n);
+}
+static void dync__main_free(int device, void *p, size_t n)
+{
+    (void)device;
+    dync__free_data(p, n);
+}
+static dync_status dync__main_copy(int to_device, void *dst, int from_device, const void *src,
+                                   size_t n)
+{
+    (void)to_device, (void)from_device;
+    memcpy(dst, src, n);
+    return DYNC_OK;
+}
+static const dync__driver dync__main_memory = {.known = dync__main_known,
+                                               .alloc = dync__main_alloc,
+                                               .free = dync__main_free,
+                                               .copy = dync__main_copy};
+static const dync__driver *const dync__main_driver = &dync__main_memory, *const dync__no_driver =
+                                                                             NULL;
+
+/* clang-format off */
+static const dync__device dync__devices[] = { /* by DYNC_CPU, DYNC_CUDA, DYNC_META */
+    {"cpu", "CPU", "DYNC_CPU",
+     DYNC__DEV_HOST | DYNC__DEV_DATA | DYNC__DEV_CHECKS | DYNC__DEV_SCANS | DYNC__DEV_STRIDED |
+     DYNC__DEV_WIDE | DYNC__DEV_INTEGERS | DYNC__DEV_ATTENDS, &dync__main_driver},
+    {"cuda", "CUDA", "DYNC_CUDA_AT(%d)", DYNC__DEV_DATA | DYNC__DEV_NUMBERED, &dync__device_cuda},
+    {"meta", "Meta", "DYNC_META", 0, &dync__no_driver},
+    {"unknown", "Unknown", "DYNC_CPU", 0, &dync__no_driver},
+};
+/* clang-format on */
+
+DYNC__FN const dync__device *dync__device_row(int device)
+{
+    return &dync__devices[DYNC__MIN(device & 255, DYNC__COUNT_OF(dync__devices) - 1)];
+}
+DYNC__FN const dync__driver *dync__device_driver(int device)
+{
+    return *dync__device_row(device)->driver;
+}
+
+DYNC__FN const char *dync__device_text(int device, char out[DYNC__DEVICE_TEXT])
+{
+    const dync__device *row = dync__device_row(device);
+    if (row->is & DYNC__DEV_NUMBERED)
+        dync__format(out, DYNC__DEVICE_TEXT, "%s:%d", row->name, device >> 8);
+    else
+        dync__format(out, DYNC__DEVICE_TEXT, "%s", row->name);
+    return out;
+}
+DYNC__FN const char *dync__device_code(int device, char out[DYNC__DEVICE_TEXT])
+{
+    dync__format(out, DYNC__DEVICE_TEXT, dync__device_row(device)->code, device >> 8);
+    return out;
+}
+
+DYNC__FN dync_status dync__device_known(int device)
+{
+    const dync__device *row = dync__device_row(device);
+    const dync__driver *driver = *row->driver;
+    char text[DYNC__DEVICE_TEXT];
+    bool exists = device >= 0 && (device < 256 || row->is & DYNC__DEV_NUMBERED);
+    if (exists && driver) return driver->known(device);
+    if (exists && device == DYNC_META) return DYNC_OK;
+    if (!exists || !(row->is & DYNC__DEV_DATA))
+        return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
+    return dync__fail(DYNC_ERR_DEVICE,
+                      "device %s is not available: this program has no dync_cuda.h with "
+                      "DYNC_CUDA_IMPLEMENTATION",
+                      dync__device_text(device, text));
+}
+
+DYNC__FN void *dync__device_alloc(int device, size_t n)
+{
+    const dync__driver *driver = dync__device_driver(device);
+    if (driver) return driver->alloc(device, n);
+    dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
+    return NULL;
+}
+
+DYNC__FN void dync__device_free(int device, void *p, size_t n)
+{
+    const dync__driver *driver = dync__device_driver(device);
+    if (driver) driver->free(device, p, n);
+}
+
+/* A device knows main memory; main memory knows no device. */
+DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device,
+                                                  const void *src, size_t n)
+{
+    int device = dync__device_is(to_device, DYNC__DEV_HOST) ? from_device : to_device;
+    const dync__driver *driver = dync__device_driver(device);
+    if (n == 0) return DYNC_OK;
+    return driver ? driver->copy(to_device, dst, from_device, src, n)
+                  : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
+}
 
 /* ==== tensor/dtype.c =============================================================================== */
 /* tensor/dtype.c: element types: facts, promotion, and reading and writing one element.
@@ -11656,7 +11815,6 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
 
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
-const dync__device *dync__device_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -11863,15 +12021,6 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 
 /* ---- storage --------------------------------------------------------------------------------- */
 
-static void *dync__storage_memory(int device, size_t n)
-{
-    if (n == 0 || device == DYNC_META) return NULL;
-    if (device == DYNC_CPU) return dync__alloc_data(n);
-    if (dync__device_hook) return dync__device_hook->alloc(device, n);
-    dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
-    return NULL;
-}
-
 static dync__storage *dync__storage_make(int device, void *data, size_t size_bytes, int flags)
 {
     dync__tensor_state *state = dync__tensor_state_get();
@@ -11901,8 +12050,8 @@ DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_by
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES)
         return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
-    if (!s || size_bytes == 0 || device == DYNC_META) return s;
-    s->data = dync__storage_memory(device, size_bytes);
+    if (!s || size_bytes == 0 || !dync__device_is(device, DYNC__DEV_DATA)) return s;
+    s->data = dync__device_alloc(device, size_bytes);
     if (s->data) return s;
     dync__free(s, sizeof *s);
     return NULL;
@@ -11922,10 +12071,10 @@ DYNC__OFTEN static void dync__storage_free(dync__storage *s)
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
-        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED))
-            dync__free_data(s->data, s->size_bytes);
-        else if (dync__device_hook)
-            dync__device_hook->free(s->device, s->data, s->size_bytes);
+        if (s->flags & DYNC__STORAGE_PINNED)
+            dync__device_cuda->free(s->device, s->data, s->size_bytes);
+        else
+            dync__device_free(s->device, s->data, s->size_bytes);
     }
     dync__free(s, sizeof *s);
 }
@@ -12051,17 +12200,6 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
             index[i] = 0;
         }
     }
-}
-
-DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device,
-                                                  const void *src, size_t n)
-{
-    if (n == 0) return DYNC_OK;
-    if (to_device != DYNC_CPU || from_device != DYNC_CPU)
-        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n)
-                                 : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
-    memcpy(dst, src, n);
-    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)
@@ -12972,10 +13110,9 @@ static void dync__show_suffixes(dync__str *out, const dync__tensor *t, size_t st
     char text[32 + 24 * DYNC_MAX_DIMS];
     const char *body = dync__str_get(out) + start, *last = strrchr(body, '\n');
     size_t line = last ? strlen(last + 1) + 2 : strlen(body) + 2; /* as upstream counts */
-    int device = t->device & 255, index = t->device >> 8;
-    if (device == DYNC_CUDA) dync__format(text, sizeof text, "device='cuda:%d'", index);
-    if (device == DYNC_META) dync__format(text, sizeof text, "device='meta'");
-    if (device != DYNC_CPU) dync__show_suffix(out, &line, text);
+    char device[DYNC__DEVICE_TEXT];
+    dync__format(text, sizeof text, "device='%s'", dync__device_text(t->device, device));
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) dync__show_suffix(out, &line, text);
     bool no_items = !has_data || t->numel == 0,
          is_default = t->dtype == DYNC_F32 ||
                       (!no_items && (t->dtype == DYNC_I64 || t->dtype == DYNC_BOOL));
@@ -36725,6 +36862,11 @@ typedef struct dync__pb {
     /* places of a side of the largest tile that convolutions may be computed by; 0: none */
     int winograd;
 } dync__pb;
+/* Is an operand on `device` one element in main memory that a plan elsewhere reads? */
+DYNC__INLINE bool dync__pb_reads_host(const dync__pb *pb, int device)
+{
+    return dync__device_is(device, DYNC__DEV_HOST) && !dync__device_is(pb->device, DYNC__DEV_HOST);
+}
 /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
 /* buf ids are slot numbers */
@@ -36775,7 +36917,7 @@ typedef struct dync__plan_source {
 typedef struct dync__plan_step {
     dync__code *code; /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
-    void *device_code; /* instead of both, on another device than the CPU */
+    void *device_code; /* instead of both: its driver's, where steps run on a device */
     int n;             /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source; /* of each: its slot, resolved */
@@ -36786,6 +36928,7 @@ typedef struct dync__plan_step {
 struct dync__plan {
     dync__arena arena;
     int n_slots, n_steps, device;
+    const dync__driver *driver; /* the device's */
     dync__slot *slot;
     dync__plan_step *step;
     const char *name;
@@ -36849,8 +36992,30 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, 
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */
-DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at,
-                                         const dync__kernel *(*with)[3]);
+DYNC__FN dync_status dync__prologue_take(const dync__pb *, const dync__driver *, dync__fuse_step *,
+                                         int n, int at, const dync__kernel *(*with)[3]);
+
+/* ---- plan_ways.c ------------------------------------------------------------------------------ */
+/* A plan being made. */
+typedef struct dync__plan_maker {
+    dync__plan *p;
+    dync__pb *pb;
+    const dync__plan_options *opt;
+    dync__fuse_step *step;
+    int n;
+    bool prologues, epilogues;      /* loops that run before and after a call, as a part of it */
+    const dync__kernel *(*with)[3]; /* of each call: its epilogue, what makes operands 0 and 1 */
+    int64_t scratch;                /* bytes that the calls want, one after the other */
+} dync__plan_maker;
+/* How steps become what runs. i: of the maker's steps. */
+typedef struct dync__plan_way {
+    dync_status (*take)(dync__plan_maker *, int i); /* may it go into another? it is empty then */
+    dync_status (*kernel)(dync__plan_maker *, dync__plan_step *, int i);
+    dync_status (*call)(dync__plan_maker *, dync__plan_step *, int i);
+    void (*reserve)(dync__plan_maker *);
+} dync__plan_way;
+DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
+
 /* ---- perf.c, tune.c -------------------------------------------------------------------------- */
 /* counts the work of each step */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
@@ -36972,7 +37137,8 @@ static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *
     return true;
 }
 
-DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at,
+DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, const dync__driver *driver,
+                                         dync__fuse_step *step, int n, int at,
                                          const dync__kernel *(*with)[3])
 {
     const dync__kernel *k = step[at].k;
@@ -36989,7 +37155,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
     for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
     for (int i = 0; ok && i < step[to].n_writes; i++)
         ok = !dync__epilogue_mode(k, step[to].writes[i]);
-    int place = ok ? dync__device_hook->call_takes(pb->device, step[to].call, k) : -1,
+    int place = ok ? driver->call_takes(pb->device, step[to].call, k) : -1,
         reads = ok ? step[to].n_reads : 0;
     if (place <= 0) return DYNC_OK;
     int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);
@@ -37329,7 +37495,7 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
     dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs,
-                   p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
+                   p->driver->run ? " of launches" : "", peak[0], peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
         double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)),
                flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
@@ -38462,12 +38628,12 @@ static dync_status dync__steps_each(dync__steps *s, void (*pass)(dync__kernel *)
 /* What the plan's options and its device leave out. */
 static bool dync__steps_wants(const dync__steps *s, int pass)
 {
-    bool cpu = s->pb->device == DYNC_CPU;
+    bool here = dync__device_is(s->pb->device, DYNC__DEV_HOST);
     switch (pass) {
     case DYNC__PASS_fuse: return !s->opt->no_fuse;
-    case DYNC__PASS_unroll: return cpu && !s->opt->rolled;
+    case DYNC__PASS_unroll: return here && !s->opt->rolled;
     case DYNC__PASS_convs:
-    case DYNC__PASS_in_place: return cpu && !s->opt->no_fuse;
+    case DYNC__PASS_in_place: return here && !s->opt->no_fuse;
     default: return true;
     }
 }
@@ -38491,6 +38657,227 @@ DYNC__FN dync_status dync__steps_run(dync__steps *s, int last)
             dync__steps_log(s, dync__log_on(DYNC__LOG_fused) ? DYNC__LOG_fused : DYNC__LOG_ir);
     }
     return DYNC_OK;
+}
+
+/* ==== runtime/plan_ways.c ========================================================================== */
+/* runtime/plan_ways.c: how the steps of a plan become what runs: a plan has one of two ways, chosen
+ * once by the device that it runs on. Where that is main memory kernels are machine code and calls
+ * the library's own; elsewhere a device's driver makes both. After epilogue.c and convs.c, which
+ * find what goes into a call, before plan.c. */
+
+static dync_status dync__way_made(const void *code)
+{
+    return code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+
+/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels
+ * `with`, some NULL. */
+static dync_status dync__way_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call,
+                                   const dync__kernel *const *with, int n_with)
+{
+    int n = call ? call->n : 0;
+    for (int w = 0; w < n_with; w++) n += with[w] ? with[w]->buf.n : 0;
+    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
+    if (!slot) return DYNC_ERR_MEMORY;
+    s->slot = slot;
+    s->n = n;
+    for (int i = 0; call && i < call->n; i++) *slot++ = call->operand[i].slot;
+    for (int w = 0; w < n_with; w++)
+        for (int i = 0; with[w] && i < with[w]->buf.n; i++) *slot++ = with[w]->buf.at[i].id;
+    return DYNC_OK;
+}
+
+/* The plan's own copy of a call. */
+static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
+{
+    dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
+    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
+        return NULL;
+    for (int i = 0; i < c->n; i++) {
+        const dync__slot *slot = &p->slot[c->operand[i].slot];
+        bool input = slot->kind == DYNC__SLOT_INPUT && slot->index < INT16_MAX;
+        c->input[i] = (int16_t)(input ? slot->index + 1 : 0);
+    }
+    return c;
+}
+
+/* A call of a function in C. */
+static dync_status dync__way_call_here(dync__plan_maker *m, dync__plan_step *s,
+                                       const dync__kcall *from, const dync__kernel *const *with)
+{
+    dync__kcall *c = dync__way_call(m->p, from);
+    if (!c) return DYNC_ERR_MEMORY;
+    s->call = c; /* what prepare makes is freed with the plan, also when it fails */
+    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    m->scratch = DYNC__MAX(m->scratch, (int64_t)c->scratch_bytes);
+    return dync__way_slots(m->p, s, c, with, 1);
+}
+
+/* ---- in main memory -------------------------------------------------------------------------- */
+/* A check of indices that the loops after it make as they read them; not where they write what the
+ * caller has, which stays as it was if one is outside. */
+static void dync__main_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+{
+    const dync__kcall *c = s->call;
+    const dync__operand *index = c ? &c->operand[0] : NULL;
+    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) &&
+               dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; own && b < k->buf.n; b++)
+        own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
+              p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
+                                         dync__operand_numel(index), c->attr.index.size);
+}
+
+static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    const dync__kernel *k = m->step[i].k;
+    DYNC__TRY(dync__way_slots(m->p, s, NULL, &k, 1));
+    s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
+    if (s->code && s > m->p->step && dync__pass_on(DYNC__PASS_index_check))
+        dync__main_checks(m->p, s - 1, k);
+    return dync__way_made(s->code);
+}
+
+/* The kernel that can be the epilogue of the call at step i is no step of its own. */
+static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__kcall *c = m->step[i].call;
+    int64_t rows = dync__kcall_rows(c);
+    int with = rows > 0 ? dync__epilogue_find(m->pb, m->step, m->n, i) : -1;
+    if (with < 0) return DYNC_OK;
+    int slot = dync__epilogue_in_place(m->pb, m->step, m->n, i, with);
+    dync__kernel *k = m->step[with].k;
+    dync__buf *stored = NULL;
+    for (int b = 0; slot >= 0 && b < k->buf.n; b++)
+        if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
+    if (stored) stored->mode |= DYNC__BUF_IN; /* what is in the cache is not stored around it */
+    if (!(s->code = dync__code_new(k))) return dync__way_made(NULL);
+    if (!dync__code_has_parts(s->code, rows)) {
+        dync__code_free(s->code);
+        s->code = NULL;
+        if (stored) stored->mode = DYNC__BUF_OUT;
+        return DYNC_OK;
+    }
+    for (int b = 0; slot >= 0 && b < k->buf.n; b++)
+        if (k->buf.at[b].id == c->operand[c->n - 1].slot) k->buf.at[b].id = slot;
+    if (slot >= 0) c->operand[c->n - 1].slot = slot;
+    c->epilogue = s->code;
+    c->epilogue_rows = rows;
+    m->with[i][0] = k;
+    memset(&m->step[with], 0, sizeof m->step[with]);
+    return DYNC_OK;
+}
+
+static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    if (m->epilogues) DYNC__TRY(dync__main_epilogue(m, s, i));
+    return dync__way_call_here(m, s, m->step[i].call, m->with[i]);
+}
+
+/* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
+static size_t dync__main_step_bytes(const dync__plan_step *s)
+{
+    enum { ROOM = 1 << 20 };
+    const dync__kcall *c = s->call;
+    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    for (int i = 0; c && i < c->n; i++) {
+        const dync__operand *o = &c->operand[i];
+        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
+            bytes += (size_t)dync__operand_numel(o) * 8;
+    }
+    return bytes;
+}
+
+static bool dync__main_writes_input(const dync__plan *p, const dync__fuse_step *s)
+{
+    const dync__kernel *k = s->k;
+    const dync__kcall *c = k ? NULL : s->call;
+    bool writes = false;
+    for (int b = 0; k && b < k->buf.n; b++)
+        writes |= (k->buf.at[b].mode & DYNC__BUF_OUT) &&
+                  p->slot[k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
+    for (int o = 0; c && o < c->n; o++)
+        writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
+    return writes;
+}
+
+static void dync__main_reserve(dync__plan_maker *m)
+{
+    dync__plan *p = m->p;
+    bool writes = false;
+    size_t most = 0;
+    for (int i = 0; i < m->n; i++) writes |= dync__main_writes_input(p, &m->step[i]);
+    for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__main_step_bytes(&p->step[i]));
+    p->reserve = writes && p->n_steps > 1 ? most : 0;
+}
+
+/* ---- on a device ----------------------------------------------------------------------------- */
+/* Which buffers of the step, from the given one on, are numbers in main memory. */
+static const bool *dync__driver_hosts(dync__plan *p, const dync__plan_step *s, int from)
+{
+    bool *host = dync__arena_alloc(&p->arena, (size_t)(s->n + 1));
+    for (int i = from; host && i < s->n; i++) host[i - from] = p->slot[s->slot[i]].host;
+    return host;
+}
+
+static dync_status dync__driver_take(dync__plan_maker *m, int i)
+{
+    if (!m->step[i].k || !m->prologues) return DYNC_OK;
+    return dync__prologue_take(m->pb, m->p->driver, m->step, m->n, i, m->with);
+}
+
+static dync_status dync__driver_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__plan *p = m->p;
+    const dync__kernel *k = m->step[i].k;
+    DYNC__TRY(dync__way_slots(p, s, NULL, &k, 1));
+    const bool *host = dync__driver_hosts(p, s, 0);
+    s->device_code = host ? p->driver->kernel_new(p->device, k, host) : NULL;
+    return dync__way_made(s->device_code);
+}
+
+/* The call does what follows it where the device can; false: its own result has no other reader. */
+static bool dync__driver_epilogue(dync__plan_maker *m, int i)
+{
+    dync__fuse_step *step = m->step;
+    int with = m->epilogues ? dync__epilogue_find(m->pb, step, m->n, i) : -1;
+    if (with < 0 || m->p->driver->call_takes(m->p->device, step[i].call, step[with].k) != 0)
+        return true;
+    bool keep = dync__epilogue_wanted(m->pb, step, m->n, i, with);
+    m->with[i][0] = step[with].k;
+    memset(&step[with], 0, sizeof step[with]);
+    return keep;
+}
+
+static dync_status dync__driver_call(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__plan *p = m->p;
+    const dync__kernel *const *with = m->with[i];
+    bool keep = dync__driver_epilogue(m, i);
+    const dync__kcall *from = m->step[i].call;
+    if (from->row->any_device) return dync__way_call_here(m, s, from, with);
+    dync__kcall *c = dync__way_call(p, from);
+    if (!c) return DYNC_ERR_MEMORY;
+    for (int o = 0; o < 2; o++) /* what is made on its way has no memory */
+        c->operand[o].slot = c->operand[with[1 + o] ? c->n - 1 : o].slot;
+    DYNC__TRY(dync__way_slots(p, s, c, with, 3));
+    const bool *host = dync__driver_hosts(p, s, c->n);
+    s->device_code = host ? p->driver->call_new(p->device, c, with, host, keep) : NULL;
+    return dync__way_made(s->device_code);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+static dync_status dync__way_keep(dync__plan_maker *m, int i) { return (void)m, (void)i, DYNC_OK; }
+static void dync__way_no_reserve(dync__plan_maker *m) { m->p->reserve = 0; }
+
+DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *driver)
+{
+    static const dync__plan_way here = {dync__way_keep, dync__main_kernel, dync__main_call,
+                                        dync__main_reserve};
+    static const dync__plan_way away = {dync__driver_take, dync__driver_kernel, dync__driver_call,
+                                        dync__way_no_reserve};
+    return driver->kernel_new ? &away : &here;
 }
 
 /* ==== runtime/plan.c =============================================================================== */
@@ -38529,121 +38916,6 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
     return false;
 }
 
-/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels
- * `with`, some NULL. */
-static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call,
-                                         const dync__kernel *const *with, int n_with)
-{
-    int n = call ? call->n : 0;
-    for (int w = 0; w < n_with; w++) n += with[w] ? with[w]->buf.n : 0;
-    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
-    if (!slot) return DYNC_ERR_MEMORY;
-    s->slot = slot;
-    s->n = n;
-    for (int i = 0; call && i < call->n; i++) *slot++ = call->operand[i].slot;
-    for (int w = 0; w < n_with; w++)
-        for (int i = 0; with[w] && i < with[w]->buf.n; i++) *slot++ = with[w]->buf.at[i].id;
-    return DYNC_OK;
-}
-
-static bool *dync__plan_hosts(dync__plan *p, const dync__plan_step *s, int from)
-{
-    bool *host = dync__arena_alloc(&p->arena, (size_t)(s->n + 1));
-    for (int i = from; host && i < s->n; i++) host[i - from] = p->slot[s->slot[i]].host;
-    return host;
-}
-
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k,
-                                     const char *autotune)
-{
-    s->draws = k->uses_random;
-    DYNC__TRY(dync__plan_step_slots(p, s, NULL, &k, 1));
-    if (p->device != DYNC_CPU) {
-        bool *host = dync__plan_hosts(p, s, 0);
-        s->device_code = host ? dync__device_hook->kernel_new(p->device, k, host) : NULL;
-    } else {
-        s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
-    }
-    return s->code || s->device_code ? DYNC_OK
-           : dync_error() != DYNC_OK ? dync_error()
-                                     : DYNC_ERR_MEMORY;
-}
-
-/* The kernel that can be the epilogue of the call step[at] is no step of its own. */
-static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb,
-                                       dync__fuse_step *step, int n, int at, const dync__kernel **k)
-{
-    dync__kcall *c = step[at].call;
-    int64_t rows = dync__kcall_rows(c);
-    int with = rows > 0 ? dync__epilogue_find(pb, step, n, at) : -1;
-    if (with < 0) return DYNC_OK;
-    int slot = dync__epilogue_in_place(pb, step, n, at, with);
-    *k = step[with].k;
-    dync__buf *stored = NULL;
-    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
-        if ((*k)->buf.at[i].id == slot) stored = &(*k)->buf.at[i];
-    /* what is in the cache is not stored past it */
-    if (stored) stored->mode |= DYNC__BUF_IN;
-    if (!(s->code = dync__code_new(*k)))
-        return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    if (!dync__code_has_parts(s->code, rows)) {
-        dync__code_free(s->code);
-        s->code = NULL;
-        *k = NULL;
-        if (stored) stored->mode = DYNC__BUF_OUT;
-        return DYNC_OK;
-    }
-    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
-        if ((*k)->buf.at[i].id == c->operand[c->n - 1].slot) (*k)->buf.at[i].id = slot;
-    if (slot >= 0) c->operand[c->n - 1].slot = slot;
-    c->epilogue = s->code;
-    c->epilogue_rows = rows;
-    memset(&step[with], 0, sizeof step[with]);
-    return DYNC_OK;
-}
-
-/* On another device the call does what follows it where the device can. keep: the call's own result
- * has other readers. */
-static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb,
-                                       dync__fuse_step *step, int n, int at, const dync__kernel **k,
-                                       bool *keep)
-{
-    int with = dync__epilogue_find(pb, step, n, at);
-    if (with < 0 || dync__device_hook->call_takes(p->device, step[at].call, step[with].k) != 0)
-        return;
-    *k = step[with].k;
-    *keep = dync__epilogue_wanted(pb, step, n, at, with);
-    memset(&step[with], 0, sizeof step[with]);
-}
-
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from,
-                                   const dync__kernel *const with[3], bool keep, int64_t *scratch)
-{
-    dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
-        return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++) {
-        const dync__slot *from_slot = &p->slot[c->operand[i].slot];
-        c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX
-                                    ? from_slot->index + 1
-                                    : 0);
-    }
-    if (p->device != DYNC_CPU && !c->row->any_device) {
-        /* what is made on its way has no memory */
-        for (int i = 0; i < 2; i++)
-            c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;
-        DYNC__TRY(dync__plan_step_slots(p, s, c, with, 3));
-        const bool *host = dync__plan_hosts(p, s, c->n);
-        s->device_code = host ? dync__device_hook->call_new(p->device, c, with, host, keep) : NULL;
-        return s->device_code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    }
-    /* what prepare makes is freed with the plan, also when it fails */
-    s->call = c;
-    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
-    if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
-    return dync__plan_step_slots(p, s, c, with, 1);
-}
-
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
@@ -38671,36 +38943,6 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     return status;
 }
 
-/* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
-static size_t dync__plan_step_bytes(const dync__plan_step *s)
-{
-    const dync__kcall *c = s->call;
-    size_t bytes = (c ? c->run_bytes : 0) +
-                   (size_t)DYNC__ROOM_PER_STEP * (size_t)dync__pool_threads();
-    for (int i = 0; c && i < c->n; i++) {
-        const dync__operand *o = &c->operand[i];
-        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
-            bytes += (size_t)dync__operand_numel(o) * 8;
-    }
-    return bytes;
-}
-
-static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n)
-{
-    bool writes = false;
-    size_t most = 0;
-    for (int i = 0; i < n; i++) {
-        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
-            writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) &&
-                      p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
-        const dync__kcall *c = step[i].k ? NULL : step[i].call;
-        for (int o = 0; c && o < c->n; o++)
-            writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
-    }
-    for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
-    p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;
-}
-
 /* Slots as a run looks for them. */
 static dync_status dync__plan_sources(dync__plan *p)
 {
@@ -38719,62 +38961,52 @@ static dync_status dync__plan_sources(dync__plan *p)
     return DYNC_OK;
 }
 
-/* A check of indices that the loops after it make as they read them; not where they write what the
- * caller has, which stays as it was if one is outside. */
-static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+/* What a plan keeps of its builder; room for the steps. */
+static dync_status dync__plan_open(dync__plan_maker *m)
 {
-    const dync__kcall *c = s->call;
-    const dync__operand *index = c ? &c->operand[0] : NULL;
-    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) &&
-               dync__layout_is_contiguous(&index->lay);
-    for (int b = 0; own && b < k->buf.n; b++)
-        own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
-              p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
-    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
-                                         dync__operand_numel(index), c->attr.index.size);
+    dync__plan *p = m->p;
+    const dync__pb *pb = m->pb;
+    p->n_slots = pb->slot.n;
+    p->rng_used = pb->rng_used;
+    p->threads = m->opt->threads;
+    p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
+    p->step = dync__arena_alloc(&p->arena, (size_t)(m->n + 1) * sizeof *p->step);
+    p->name = dync__arena_strdup(&p->arena, m->opt->name ? m->opt->name : "plan");
+    m->with = dync__arena_alloc(pb->arena, (size_t)(m->n + 1) * sizeof *m->with);
+    if (!p->slot || !p->step || !p->name || !m->with) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
+    return DYNC_OK;
+}
+
+static dync_status dync__plan_step_make(dync__plan_maker *m, const dync__plan_way *way, int i)
+{
+    const dync__fuse_step *step = &m->step[i];
+    DYNC__TRY(way->take(m, i));
+    /* everything it made went elsewhere by fusion */
+    if (step->k ? !dync__kernel_writes(step->k) : !step->call) return DYNC_OK;
+    dync__plan_step *s = &m->p->step[m->p->n_steps++];
+    s->draws = step->k && step->k->uses_random;
+    return step->k ? way->kernel(m, s, i) : way->call(m, s, i);
 }
 
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
-    int64_t scratch = 0;
     dync__steps steps;
+    p->device = pb->device;
+    p->driver = dync__device_driver(p->device);
+    if (!p->driver) return dync__fail(DYNC_ERR_DEVICE, "no code for device %d", p->device);
+    const dync__plan_way *way = dync__plan_way_of(p->driver);
     DYNC__TRY(dync__steps_begin(&steps, pb, opt));
     DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_in_place));
-    dync__fuse_step *step = steps.at;
-    int n = steps.n;
-    p->n_slots = pb->slot.n;
-    p->rng_used = pb->rng_used;
-    p->threads = opt->threads;
-    p->device = pb->device;
-    p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
-    p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
-    p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
-    /* epilogue and prologues of each call */
-    const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);
-    if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
-    /* loops that run before and after a call, as a part of it */
-    bool joins[2] = {!opt->no_fuse && dync__pass_on(DYNC__PASS_prologue),
-                     !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue)};
-    for (int i = 0; i < n; i++) {
-        bool keep = true;
-        if (step[i].k && joins[0] && p->device != DYNC_CPU)
-            DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
-        /* everything it made went elsewhere by fusion */
-        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
-        dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && joins[1] && p->device == DYNC_CPU)
-            DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
-        if (step[i].call && joins[1] && p->device != DYNC_CPU)
-            dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune)
-                            : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
-        if (step[i].k && s > p->step && s->code && dync__pass_on(DYNC__PASS_index_check))
-            dync__plan_checks(p, s - 1, step[i].k);
-    }
-    if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
-    dync__plan_reserve(p, step, n);
-    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
+    dync__plan_maker m = {.p = p, .pb = pb, .opt = opt, .step = steps.at, .n = steps.n};
+    m.prologues = !opt->no_fuse && dync__pass_on(DYNC__PASS_prologue);
+    m.epilogues = !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue);
+    DYNC__TRY(dync__plan_open(&m));
+    for (int i = 0; i < m.n; i++) DYNC__TRY(dync__plan_step_make(&m, way, i));
+    if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, m.step);
+    way->reserve(&m);
+    DYNC__TRY(
+        dync__plan_memory(p, m.scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
     DYNC__TRY(dync__plan_sources(p));
     dync__pass_log(DYNC__PASS_memory, p->name, "%lld bytes, %d steps", (long long)p->arena_bytes,
                    p->n_steps);
@@ -38807,7 +39039,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
         dync__code_free(p->step[i].code);
         for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
         if (c && c->drop) c->drop(c->state);
-        if (p->step[i].device_code) dync__device_hook->code_free(p->step[i].device_code);
+        if (p->step[i].device_code) p->driver->code_free(p->step[i].device_code);
     }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
@@ -38837,7 +39069,7 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         if (c) dync__attr_print(s, c->row->attr, &c->attr);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
-        if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);
+        if (p->step[i].device_code) p->driver->code_dump(s, p->step[i].device_code);
     }
 }
 DYNC__HOT
@@ -38867,11 +39099,10 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         else
             buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
-    dync_status status =
-        s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
-        : s->device_code
-            ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
-            : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
+    dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+                         : s->code
+                             ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
+                             : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
@@ -38884,15 +39115,12 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     b.table[DYNC__SOURCE_INPUTS] = inputs;
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
     b.arena = nothing;
-    bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
-    if (bytes &&
-        !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes)))
-        return DYNC_ERR_MEMORY;
+    if (bytes && !(b.arena = p->driver->alloc(p->device, bytes))) return DYNC_ERR_MEMORY;
     dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve},
                   *outer_reserve = dync__tls.reserve;
     if (p->reserve && !reserve.block) {
-        if (bytes) dync__free_data(b.arena, bytes);
+        if (bytes) p->driver->free(p->device, b.arena, bytes);
         return DYNC_ERR_MEMORY;
     }
     if (p->reserve) dync__tls.reserve = &reserve;
@@ -38914,10 +39142,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.plan_tensors = outer;
     dync__tls.reserve = outer_reserve;
     if (reserve.block) dync__free_data(reserve.block, p->reserve);
-    if (bytes && away)
-        dync__device_hook->free(p->device, b.arena, bytes);
-    else if (bytes)
-        dync__free_data(b.arena, bytes);
+    if (bytes) p->driver->free(p->device, b.arena, bytes);
     return status;
 }
 DYNC__PLAIN
@@ -40100,7 +40325,6 @@ DYNC__FN dync_status dync__infer_value(const dync__opcall *, int i);
 /* of all tensors together; 0-dim CPU tensors mix */
 DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);
 /* one that this build can allocate on */
-DYNC__FN dync_status dync__infer_device_known(int device);
 /* row major */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim,
                                        const int64_t *shape);
@@ -41613,7 +41837,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 
 static dync_status dync__decompose_real(const dync__dt *t)
 {
-    if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
+    if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
                       "the shape of the result depends on data, which a fake or meta tensor does "
                       "not have");
@@ -41648,7 +41872,7 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     }
     dync__unref(x);
     if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
-    if (t->device != DYNC_CPU) {
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) {
         dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
         status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
         dync__unref(y);
@@ -43572,7 +43796,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         in[i].lay.offset = 0;
         in[i].written = in_place && i == 0;
         if (in[i].slot < 0) return DYNC_ERR_MEMORY;
-        pb->slot.at[in[i].slot].host = pb->device != DYNC_CPU && t[i]->device == DYNC_CPU;
+        pb->slot.at[in[i].slot].host = dync__pb_reads_host(pb, t[i]->device);
     }
     for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
         const dync__arg *a = &call->args[i];
@@ -43607,7 +43831,7 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_index_select:
     case DYNC__OP_embedding:
     /* there the plan does it */
-    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU;
+    case DYNC__OP_one_hot: return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
     case DYNC__OP_index_add:
@@ -43623,7 +43847,8 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
-        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) &&
+        return (call->args[1].kind != DYNC__A_TENSOR ||
+                !dync__device_is(call->args[1].as.t->device, DYNC__DEV_CHECKS)) &&
                dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
@@ -44014,7 +44239,7 @@ DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t lo
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
-    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) &&
+    if ((!dync__device_is(t->device, DYNC__DEV_HOST) || !dync__layout_is_contiguous(&t->lay)) &&
         !(dense = dync__contiguous_copy(t)))
         return DYNC_ERR_MEMORY;
     const char *p = dync__tensor_data(dense ? dense : t);
@@ -45168,35 +45393,11 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
     }
 }
 
-static const char *dync__infer_device_text(int device, char *out, size_t cap)
-{
-    int kind = device & 0xff;
-    if (kind == DYNC_CUDA)
-        dync__format(out, cap, "cuda:%d", device >> 8);
-    else
-        dync__format(out, cap, "%s", kind == DYNC_META ? "meta" : "cpu");
-    return out;
-}
-
-/* A device that this build can allocate on. */
-DYNC__FN dync_status dync__infer_device_known(int device)
-{
-    if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
-    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook)
-        return dync__device_hook->known(device);
-    if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE,
-                          "device cuda:%d is not available: this program has no dync_cuda.h with "
-                          "DYNC_CUDA_IMPLEMENTATION",
-                          device >> 8);
-    return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
-}
-
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
     /* 0-dim CPU tensors mix with any device */
-    bool movable = t->lay.ndim == 0 && t->device == DYNC_CPU;
-    char a[16], b[16];
+    bool movable = t->lay.ndim == 0 && dync__device_is(t->device, DYNC__DEV_HOST);
+    char a[DYNC__DEVICE_TEXT], b[DYNC__DEVICE_TEXT];
     if (*device < 0 || (!*firm && !movable)) {
         *device = t->device;
         *firm = !movable;
@@ -45206,8 +45407,7 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
     return dync__fail(
         DYNC_ERR_DEVICE,
         "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-        dync__infer_device_text(*device, a, sizeof a),
-        dync__infer_device_text(t->device, b, sizeof b));
+        dync__device_text(*device, a), dync__device_text(t->device, b));
 }
 
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
@@ -45632,7 +45832,7 @@ DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_device_known((int)call->args[1].as.i));
+    DYNC__TRY(dync__device_known((int)call->args[1].as.i));
     if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
         return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
     DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
@@ -45687,7 +45887,7 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
 {
     if (!dync__dtype_valid((int)dtype->as.i))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
-    DYNC__TRY(dync__infer_device_known((int)device->as.i));
+    DYNC__TRY(dync__device_known((int)device->as.i));
     return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
 }
 
@@ -46836,7 +47036,8 @@ DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], dilation[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype == DYNC_BOOL || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype == DYNC_BOOL || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
@@ -46855,7 +47056,8 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype != DYNC_I64 || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != DYNC_I64 || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
@@ -47849,8 +48051,9 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
         return dync__arg_number(&call->args[1]) != 0
                    ? DYNC_OK
                    : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
-                                  : DYNC_OK;
+    return dync__device_is(pb->device, DYNC__DEV_CHECKS)
+               ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call,
@@ -48155,7 +48358,8 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
                                  const dync__operand *out)
 {
     dync__reducer r;
-    int type = pb->device == DYNC_CPU ? DYNC_F64 : dync__lower_wide(out->dtype);
+    int type = dync__device_is(pb->device, DYNC__DEV_WIDE) ? DYNC_F64
+                                                           : dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);
     dync__lb *b = &r.b;
@@ -48719,7 +48923,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     dync__operand op[2], x;
     dync__attr attr = {.scan = {dync__lower_axis(&call->args[1], in->lay.ndim)}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
+    if (dync__device_is(pb->device, DYNC__DEV_SCANS)) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);
@@ -48747,7 +48951,8 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     int dim = dync__lower_axis(&call->args[2], in->lay.ndim);
     dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
+    if (dync__device_is(pb->device, DYNC__DEV_STRIDED))
+        return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
@@ -48801,8 +49006,9 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
     dync__attr attr = {.index = {size}};
     for (int d = 0; d < op.lay.ndim; d++)
         if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
-                                  : DYNC_OK;
+    return dync__device_is(pb->device, DYNC__DEV_CHECKS)
+               ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
+               : DYNC_OK;
 }
 
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
@@ -49103,9 +49309,10 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     dync__storage *storage;
     if (!dync__dtype_valid((int)o->dtype))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
-    if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
+    if (dync__device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
-    if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
+    if (!dync__device_is((int)o->device, DYNC__DEV_DATA))
+        return dync__tensor_empty((int)o->dtype, (int)o->device, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes)
         return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
@@ -49116,7 +49323,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
                    bytes, (long long)dync__lower_count(&lay), dync__dtype_info((int)o->dtype)->name,
                    o->size_),
                NULL;
-    if (o->device != DYNC_CPU && borrow)
+    if (!dync__device_is((int)o->device, DYNC__DEV_HOST) && borrow)
         return dync__fail(DYNC_ERR_DEVICE,
                           "expected memory of the CPU to borrow: copy it with dync_from"),
                NULL;
@@ -49254,11 +49461,11 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
 {
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
-    if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
+    if ((t->flags & DYNC__T_FAKE) || !dync__device_is(t->device, DYNC__DEV_DATA)) {
         dync__fail_no_data();
         return NULL;
     }
-    if (t->device == DYNC_CPU) return t;
+    if (dync__device_is(t->device, DYNC__DEV_HOST)) return t;
     if (owned) return *owned = dync__contiguous_copy(t);
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device "
                                 "first");
@@ -59633,6 +59840,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
                 a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
                 !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
     bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
+    char device[DYNC__DEVICE_TEXT];
     if (wrap) dync__str_add(p->s, "DYNC_V(");
     switch (a->kind) {
     case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
@@ -59648,12 +59856,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
         break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
     case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
-    case DYNC__A_DEVICE:
-        if ((a->as.i & 255) == DYNC_CUDA)
-            dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
-        else
-            dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
-        break;
+    case DYNC__A_DEVICE: dync__str_add(p->s, dync__device_code((int)a->as.i, device)); break;
     case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
     default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
@@ -59757,8 +59960,9 @@ static void dync__c_call(dync__c_printer *p, const dync__node *node)
 DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
 {
     const dync__tensor *t = node->value;
-    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
-        t->numel == 0 || t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
+    if (!dync__node_is_constant(node) || !t || !t->storage->data ||
+        !dync__device_is(t->device, DYNC__DEV_HOST) || t->numel == 0 ||
+        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
         return false;
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
@@ -60012,11 +60216,8 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
         dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name);
         break;
     case DYNC__A_DEVICE: {
-        int kind = (int)(a->as.i & 255);
-        if (kind == DYNC_CUDA)
-            dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
-        else
-            dync__str_addf(p->s, "torch.device('%s')", kind == DYNC_META ? "meta" : "cpu");
+        char text[DYNC__DEVICE_TEXT];
+        dync__str_addf(p->s, "torch.device('%s')", dync__device_text((int)a->as.i, text));
         break;
     }
     case DYNC__A_STR: dync__fx_quote(p->s, a->as.s); break;
@@ -60439,7 +60640,7 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, boo
 {
     const dync__info *info = &node->info[0];
     const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
-    bool cuda = (info->device & 255) == DYNC_CUDA;
+    bool cuda = dync__device_is(info->device, DYNC__DEV_NUMBERED);
     dync__str path = {0};
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);
@@ -61307,6 +61508,7 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, con
 DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info,
                               bool requires_grad)
 {
+    char device[DYNC__DEVICE_TEXT];
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
     if (!dync__layout_is_contiguous(&info->lay)) {
@@ -61318,8 +61520,8 @@ DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__in
         dync__str_addc(s, '}');
     }
     if (info->lay.offset) dync__str_addf(s, " +%lld", (long long)info->lay.offset);
-    if ((info->device & 255) == DYNC_CUDA) dync__str_addf(s, " cuda:%d", info->device >> 8);
-    if ((info->device & 255) == DYNC_META) dync__str_add(s, " meta");
+    if (!dync__device_is(info->device, DYNC__DEV_HOST))
+        dync__str_addf(s, " %s", dync__device_text(info->device, device));
     if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
     if (requires_grad) dync__str_add(s, " grad");
 }
@@ -63014,9 +63216,9 @@ DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dy
             "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d",
             g->source, g->device >> 8, t->device >> 8);
     } else if (t->device != g->device) {
-        static const char *const kinds[] = {"CPU", "CUDA", "Meta"};
         dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s",
-                       g->source, kinds[(g->device & 0xff) % 3], kinds[(t->device & 0xff) % 3]);
+                       g->source, dync__device_row(g->device)->key,
+                       dync__device_row(t->device)->key);
     } else if (t->dtype != g->dtype) {
         dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source,
                        dync__dtype_info(g->dtype)->guard, dync__dtype_info(t->dtype)->guard);
@@ -64117,7 +64319,9 @@ DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__
     dync__shape_text(s, lay->ndim, lay->shape);
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
-    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
+    char text[DYNC__DEVICE_TEXT];
+    if (dync__device_is(device, DYNC__DEV_NUMBERED))
+        dync__str_addf(s, " on %s", dync__device_text(device, text));
 }
 
 DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i,
@@ -64786,7 +64990,7 @@ DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *rea
     dync__lint *l = dync__lint_of(t);
     if (!l) return;
     dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
-    if (real->storage->data && real->device == DYNC_CPU)
+    if (real->storage->data && dync__device_is(real->device, DYNC__DEV_HOST))
         r.data = dync__hash_bytes(real->storage->data, real->storage->size_bytes, 0);
     dync__lint_add(l, &r);
     dync__lint_name(l, fake, 0);
@@ -70298,7 +70502,7 @@ struct dync__verify {
 /* ---- copies ---------------------------------------------------------------------------------- */
 static bool dync__verify_readable(const dync__tensor *t)
 {
-    return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
+    return dync__device_is(t->device, DYNC__DEV_HOST) && (t->storage->data || t->numel == 0);
 }
 
 static dync__storage *dync__verify_storage(const dync__storage *from)
@@ -75619,7 +75823,7 @@ static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *gra
     }
     dync__arg arg = dync__arg_t(grad);
     dync__tensor *dense = NULL;
-    if (grad && grad->device != DYNC_CPU)
+    if (grad && !dync__device_is(grad->device, DYNC__DEV_HOST))
         return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
@@ -76286,13 +76490,18 @@ static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
     return left;
 }
 
+static bool dync__attend_here(const dync__info *x)
+{
+    return dync__device_is(x->device, DYNC__DEV_ATTENDS);
+}
+
 static bool dync__attend_shapes(const dync__attend *a, const dync__layout *scores)
 {
     const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
     int n = q->lay.ndim;
     if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n ||
         dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype || v->dtype != q->dtype ||
-        q->device != DYNC_CPU || kt->device != DYNC_CPU || v->device != DYNC_CPU)
+        !dync__attend_here(q) || !dync__attend_here(kt) || !dync__attend_here(v))
         return false;
     for (int d = 0; d < n; d++) {
         if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
@@ -76303,7 +76512,7 @@ static bool dync__attend_shapes(const dync__attend *a, const dync__layout *score
     const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
     if (m && (m->ndim > n ||
               (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) ||
-              a->mask->info[0].device != DYNC_CPU))
+              !dync__attend_here(&a->mask->info[0])))
         return false;
     for (int d = 0; m && d < m->ndim; d++)
         if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;
@@ -77748,7 +77957,8 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     /* the last node that writes what is there: a part must be read before it */
     int written = -1;
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
-    if (w->pb.device != DYNC_CPU || !dync__pass_on(DYNC__PASS_parts)) return DYNC_OK;
+    if (!dync__device_is(w->pb.device, DYNC__DEV_HOST) || !dync__pass_on(DYNC__PASS_parts))
+        return DYNC_OK;
     for (int i = 0; i < w->g->node.n; i++) {
         const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
@@ -77817,19 +78027,20 @@ static bool dync__node_is_view(const dync__node *n)
 
 DYNC__FN int dync__graph_device(const dync__graph *g)
 {
-    int device = DYNC_CPU;
-    bool cpu = false;
+    int device = -1; /* other than main memory */
+    bool here = false;
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
-        if (n->info[0].device == DYNC_CPU)
-            cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
-        else if (device != DYNC_CPU && n->info[0].device != device)
+        bool host = dync__device_is(n->info[0].device, DYNC__DEV_HOST);
+        if (host)
+            here |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
+        else if (device >= 0 && n->info[0].device != device)
             return -1;
         else
             device = n->info[0].device;
     }
-    return cpu && device != DYNC_CPU ? -1 : device;
+    return here && device >= 0 ? -1 : DYNC__MAX(device, DYNC_CPU);
 }
 
 /* ---- new values of inputs -------------------------------------------------------------------- */
@@ -77963,12 +78174,11 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
             (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
         w->value[i][k].lay.offset -= w->bias[i];
-        if ((info->device & 0xff) != DYNC_CPU &&
-            ((info->device & 0xff) == DYNC_META || !dync__device_hook))
+        if (!dync__device_driver(info->device))
             return dync__fail(DYNC_ERR_DEVICE,
                               "inductor: no code generation for the device of %s (%s)", n->name,
-                              (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
-        w->pb.slot.at[slot].host = info->device == DYNC_CPU && w->pb.device != DYNC_CPU;
+                              dync__device_row(info->device)->name);
+        w->pb.slot.at[slot].host = dync__pb_reads_host(&w->pb, info->device);
     }
     return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
 }
@@ -78321,7 +78531,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
 {
     int where = dync__graph_device(g);
     /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
-    if (where < 0 || where == DYNC_META) {
+    if (where < 0 || !dync__device_is(where, DYNC__DEV_DATA)) {
         dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator",
                   where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
@@ -78345,8 +78555,9 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     out->narrow = dync__inductor_narrow;
     out->state = c;
     int device = c->now->lowered.device;
-    if (device == DYNC_CPU || (!user && !options->cudagraphs)) return DYNC_OK;
-    status = dync__device_hook->record(device, g, out);
+    const dync__driver *driver = dync__device_driver(device);
+    if (!driver->record || (!user && !options->cudagraphs)) return DYNC_OK;
+    status = driver->record(device, g, out);
     if (status != DYNC_OK) out->destroy(out->state);
     return status;
 }
@@ -80535,8 +80746,8 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
                           dync__dtype_info(t->dtype)->name);
     if (from->ndim == t->lay.ndim &&
         memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
-        if (t->numel == 0 ||
-            (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay))))
+        if (t->numel == 0 || (t->storage->data && (dync__device_is(t->device, DYNC__DEV_HOST) ||
+                                                   dync__layout_is_contiguous(&t->lay))))
             return DYNC_OK;
         return dync__fail(DYNC_ERR_DEVICE,
                           "dync_module_load: \"%s\" has no data, or strides on a device",
@@ -80845,7 +81056,7 @@ DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
     if (!dtype->numpy)
         return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
-    if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
+    if (!dync__device_is(t->device, DYNC__DEV_HOST) || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
     dync__npy_header(s, t);
     dync__tensor *dense = dync__contiguous_copy(t);
@@ -81135,7 +81346,8 @@ static dync_status dync__program_write_table(const dync__graph *g, dync__str *s,
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
-        if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
+        if (!node->value || !node->value->storage->data ||
+            !dync__device_is(node->value->device, DYNC__DEV_HOST))
             status = dync__fail(DYNC_ERR_UNSUPPORTED,
                                 "saving a program: attribute %s has no data on the CPU",
                                 node->target);
@@ -81305,7 +81517,7 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync__n
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
     int64_t span = 1, step, numel = 1;
-    bool fits = node->has_info && node->info[0].device == DYNC_CPU;
+    bool fits = node->has_info && dync__device_is(node->info[0].device, DYNC__DEV_HOST);
     for (int d = 0; fits && d < lay.ndim; d++) {
         fits = dync__mul_ok(numel, lay.shape[d], &numel) && lay.stride[d] >= 0 &&
                (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&
@@ -81695,7 +81907,8 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     if (bytes == 0) return DYNC_OK;
     if (!t->storage->data)
         return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
-    bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay);
+    bool as_it_is = dync__device_is(t->device, DYNC__DEV_HOST) &&
+                    dync__layout_is_contiguous(&t->lay);
     dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
     if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);
@@ -82142,7 +82355,8 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     if (!t) return NULL;
     bool wide = as_f64 && dync__run_is_float(t);
     /* no memory that can be read here */
-    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {
+    if ((!t->storage->data && t->storage->size_bytes) ||
+        (wide && !dync__device_is(t->device, DYNC__DEV_HOST))) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));
@@ -82650,7 +82864,7 @@ static bool dync__trial_may_fork(const dync__trial *t)
     for (int i = 0; i < t->n; i++) {
         const dync__tensor *x =
             t->inputs[i].kind == DYNC_KIND_TENSOR ? dync__peek(t->inputs[i].as.t) : NULL;
-        if (x && (x->device & 255) == DYNC_CUDA) return false;
+        if (x && dync__device_is(x->device, DYNC__DEV_NUMBERED)) return false;
     }
     return t->judge->isolate && dync__child_possible();
 }
@@ -83307,7 +83521,7 @@ DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n)
 static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
-    if ((s->device & 255) != DYNC_CUDA) return s->data;
+    if (dync__device_is(s->device, DYNC__DEV_HOST)) return s->data;
     if (!s->data || !(*owned = dync__alloc(s->size_bytes))) return NULL;
     return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK
                ? *owned
@@ -83404,7 +83618,9 @@ static int dync__write_storage_index(const dync__writer *w, const dync__storage 
 
 static void dync__write_device(dync__str *s, int device)
 {
-    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, ", .device = DYNC_CUDA_AT(%d)", device >> 8);
+    char text[DYNC__DEVICE_TEXT];
+    if (dync__device_is(device, DYNC__DEV_NUMBERED))
+        dync__str_addf(s, ", .device = %s", dync__device_code(device, text));
 }
 
 static const char *dync__write_dtype(int dtype)
@@ -84243,16 +84459,16 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer
     if (!r) return -1;
     if (!dync__dtype_valid((int)b.dtype_hint))
         return dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the dtype is unknown"), -1;
-    dync__storage *s =
-        dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
-    char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
+    dync__storage *s = dync__storage_new(
+        dync__device_is((int)b.device, DYNC__DEV_DATA) ? (int)b.device : DYNC_CPU, b.nbytes);
+    char *host = s && !dync__device_is(s->device, DYNC__DEV_HOST) ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
     if (!s || !dync__vec_push(&r->storage, entry)) {
         if (s) dync__storage_unref(s);
         r->failed = true;
         return -1;
     }
-    if (b.nbytes && s->device == DYNC_CPU)
+    if (b.nbytes && dync__device_is(s->device, DYNC__DEV_HOST))
         dync__reader_fill(r, &b, s->data);
     else if (b.nbytes && host) {
         dync__reader_fill(r, &b, host);
@@ -85170,7 +85386,7 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     bool seen = false;
     for (int i = 0; i < d->n; i++) seen = seen || d->seen[i] == h;
     if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
-    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU &&
+    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && dync__device_is(x->device, DYNC__DEV_HOST) &&
                     dync__layout_overlaps_itself(&x->lay);
     if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
     dync__tensor *other = overlaps ? dync__contiguous_copy(x)
@@ -85197,7 +85413,8 @@ static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dy
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
     for (int i = 0; i < k->call.n_tensors; i++)
-        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && k->call.tensor[i]->device != DYNC_META &&
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) &&
+            dync__device_is(k->call.tensor[i]->device, DYNC__DEV_DATA) &&
             !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i])))
             return DYNC_ERR_MEMORY;
     return DYNC_OK;

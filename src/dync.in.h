@@ -47,9 +47,11 @@ DYNC__COLD
 #include "base/json.c"
 #include "base/profile.c"
 DYNC__PLAIN
+#include "tensor/device.h"
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
 DYNC__WARM
+#include "tensor/device.c"
 #include "tensor/dtype.c"
 DYNC__COLD
 #include "tensor/sym.c"
@@ -168,6 +170,7 @@ DYNC__COLD
 #include "runtime/convs.c"
 #include "runtime/check.c"
 #include "runtime/pass.c"
+#include "runtime/plan_ways.c"
 #include "runtime/plan.c"
 DYNC__HOT
 #include "runtime/run.c"

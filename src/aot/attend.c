@@ -89,13 +89,18 @@ static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
     return left;
 }
 
+static bool dync__attend_here(const dync__info *x)
+{
+    return dync__device_is(x->device, DYNC__DEV_ATTENDS);
+}
+
 static bool dync__attend_shapes(const dync__attend *a, const dync__layout *scores)
 {
     const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
     int n = q->lay.ndim;
     if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n ||
         dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype || v->dtype != q->dtype ||
-        q->device != DYNC_CPU || kt->device != DYNC_CPU || v->device != DYNC_CPU)
+        !dync__attend_here(q) || !dync__attend_here(kt) || !dync__attend_here(v))
         return false;
     for (int d = 0; d < n; d++) {
         if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
@@ -106,7 +111,7 @@ static bool dync__attend_shapes(const dync__attend *a, const dync__layout *score
     const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
     if (m && (m->ndim > n ||
               (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) ||
-              a->mask->info[0].device != DYNC_CPU))
+              !dync__attend_here(&a->mask->info[0])))
         return false;
     for (int d = 0; m && d < m->ndim; d++)
         if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;

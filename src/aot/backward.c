@@ -52,7 +52,7 @@ static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *gra
     }
     dync__arg arg = dync__arg_t(grad);
     dync__tensor *dense = NULL;
-    if (grad && grad->device != DYNC_CPU)
+    if (grad && !dync__device_is(grad->device, DYNC__DEV_HOST))
         return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);

@@ -363,9 +363,9 @@ DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dy
             "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d",
             g->source, g->device >> 8, t->device >> 8);
     } else if (t->device != g->device) {
-        static const char *const kinds[] = {"CPU", "CUDA", "Meta"};
         dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s",
-                       g->source, kinds[(g->device & 0xff) % 3], kinds[(t->device & 0xff) % 3]);
+                       g->source, dync__device_row(g->device)->key,
+                       dync__device_row(t->device)->key);
     } else if (t->dtype != g->dtype) {
         dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source,
                        dync__dtype_info(g->dtype)->guard, dync__dtype_info(t->dtype)->guard);

@@ -221,7 +221,7 @@ DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *rea
     dync__lint *l = dync__lint_of(t);
     if (!l) return;
     dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
-    if (real->storage->data && real->device == DYNC_CPU)
+    if (real->storage->data && dync__device_is(real->device, DYNC__DEV_HOST))
         r.data = dync__hash_bytes(real->storage->data, real->storage->size_bytes, 0);
     dync__lint_add(l, &r);
     dync__lint_name(l, fake, 0);

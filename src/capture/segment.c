@@ -372,7 +372,9 @@ DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__
     dync__shape_text(s, lay->ndim, lay->shape);
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
-    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
+    char text[DYNC__DEVICE_TEXT];
+    if (dync__device_is(device, DYNC__DEV_NUMBERED))
+        dync__str_addf(s, " on %s", dync__device_text(device, text));
 }
 
 DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i,

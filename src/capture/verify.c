@@ -65,7 +65,7 @@ struct dync__verify {
 /* ---- copies ---------------------------------------------------------------------------------- */
 static bool dync__verify_readable(const dync__tensor *t)
 {
-    return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
+    return dync__device_is(t->device, DYNC__DEV_HOST) && (t->storage->data || t->numel == 0);
 }
 
 static dync__storage *dync__verify_storage(const dync__storage *from)

@@ -346,7 +346,7 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     bool seen = false;
     for (int i = 0; i < d->n; i++) seen = seen || d->seen[i] == h;
     if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
-    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU &&
+    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && dync__device_is(x->device, DYNC__DEV_HOST) &&
                     dync__layout_overlaps_itself(&x->lay);
     if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
     dync__tensor *other = overlaps ? dync__contiguous_copy(x)
@@ -373,7 +373,8 @@ static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dy
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
     for (int i = 0; i < k->call.n_tensors; i++)
-        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && k->call.tensor[i]->device != DYNC_META &&
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) &&
+            dync__device_is(k->call.tensor[i]->device, DYNC__DEV_DATA) &&
             !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i])))
             return DYNC_ERR_MEMORY;
     return DYNC_OK;

@@ -118,7 +118,7 @@ DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *,
                                      bool *done);
-/* would the product do this too? as dync__device.call_takes */
+/* would the product do this too? as dync__driver.call_takes */
 DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
 /* wgmma.c: is there a variant for the device, as sizes go? */
 DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);

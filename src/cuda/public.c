@@ -1,10 +1,10 @@
-/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device.
+/* cuda/public.c: the functions of dync_cuda.h and the driver of its row in the table of devices.
  * Last. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "../op/rows.h"
 
-static const dync__device dync__cuda_device = {
+static const dync__driver dync__cuda_device = {
     .known = dync__cuda_known,
     .alloc = dync__cuda_alloc,
     .free = dync__cuda_free,
@@ -18,9 +18,9 @@ static const dync__device dync__cuda_device = {
     .record = dync__cuda_record,
 };
 #if !defined(DYNC__SPLIT)
-static const dync__device *dync__device_hook = &dync__cuda_device;
+static const dync__driver *dync__device_cuda = &dync__cuda_device;
 #else
-DYNC__FN void dync__cuda_install(void) { dync__device_hook = &dync__cuda_device; }
+DYNC__FN void dync__cuda_install(void) { dync__device_cuda = &dync__cuda_device; }
 #endif
 
 DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }
@@ -87,7 +87,7 @@ DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h)
 DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
 {
     dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
-    if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
+    if (!t || dync__device_known((int)device) != DYNC_OK) return NULL;
     if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) ||
         !dync__layout_is_dense(&t->lay))
         return dync_to_device(h, device);

@@ -140,6 +140,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
                 a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
                 !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
     bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
+    char device[DYNC__DEVICE_TEXT];
     if (wrap) dync__str_add(p->s, "DYNC_V(");
     switch (a->kind) {
     case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
@@ -155,12 +156,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
         break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
     case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
-    case DYNC__A_DEVICE:
-        if ((a->as.i & 255) == DYNC_CUDA)
-            dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
-        else
-            dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
-        break;
+    case DYNC__A_DEVICE: dync__str_add(p->s, dync__device_code((int)a->as.i, device)); break;
     case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
     default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
@@ -264,8 +260,9 @@ static void dync__c_call(dync__c_printer *p, const dync__node *node)
 DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
 {
     const dync__tensor *t = node->value;
-    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
-        t->numel == 0 || t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
+    if (!dync__node_is_constant(node) || !t || !t->storage->data ||
+        !dync__device_is(t->device, DYNC__DEV_HOST) || t->numel == 0 ||
+        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
         return false;
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;

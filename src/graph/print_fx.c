@@ -80,11 +80,8 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
         dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name);
         break;
     case DYNC__A_DEVICE: {
-        int kind = (int)(a->as.i & 255);
-        if (kind == DYNC_CUDA)
-            dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
-        else
-            dync__str_addf(p->s, "torch.device('%s')", kind == DYNC_META ? "meta" : "cpu");
+        char text[DYNC__DEVICE_TEXT];
+        dync__str_addf(p->s, "torch.device('%s')", dync__device_text((int)a->as.i, text));
         break;
     }
     case DYNC__A_STR: dync__fx_quote(p->s, a->as.s); break;
@@ -507,7 +504,7 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, boo
 {
     const dync__info *info = &node->info[0];
     const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
-    bool cuda = (info->device & 255) == DYNC_CUDA;
+    bool cuda = dync__device_is(info->device, DYNC__DEV_NUMBERED);
     dync__str path = {0};
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);

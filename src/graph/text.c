@@ -129,6 +129,7 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, con
 DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info,
                               bool requires_grad)
 {
+    char device[DYNC__DEVICE_TEXT];
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
     if (!dync__layout_is_contiguous(&info->lay)) {
@@ -140,8 +141,8 @@ DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__in
         dync__str_addc(s, '}');
     }
     if (info->lay.offset) dync__str_addf(s, " +%lld", (long long)info->lay.offset);
-    if ((info->device & 255) == DYNC_CUDA) dync__str_addf(s, " cuda:%d", info->device >> 8);
-    if ((info->device & 255) == DYNC_META) dync__str_add(s, " meta");
+    if (!dync__device_is(info->device, DYNC__DEV_HOST))
+        dync__str_addf(s, " %s", dync__device_text(info->device, device));
     if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
     if (requires_grad) dync__str_add(s, " grad");
 }

@@ -158,7 +158,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
 {
     int where = dync__graph_device(g);
     /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
-    if (where < 0 || where == DYNC_META) {
+    if (where < 0 || !dync__device_is(where, DYNC__DEV_DATA)) {
         dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator",
                   where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
@@ -182,8 +182,9 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     out->narrow = dync__inductor_narrow;
     out->state = c;
     int device = c->now->lowered.device;
-    if (device == DYNC_CPU || (!user && !options->cudagraphs)) return DYNC_OK;
-    status = dync__device_hook->record(device, g, out);
+    const dync__driver *driver = dync__device_driver(device);
+    if (!driver->record || (!user && !options->cudagraphs)) return DYNC_OK;
+    status = driver->record(device, g, out);
     if (status != DYNC_OK) out->destroy(out->state);
     return status;
 }

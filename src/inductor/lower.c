@@ -11,19 +11,20 @@ static bool dync__node_is_view(const dync__node *n)
 
 DYNC__FN int dync__graph_device(const dync__graph *g)
 {
-    int device = DYNC_CPU;
-    bool cpu = false;
+    int device = -1; /* other than main memory */
+    bool here = false;
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
-        if (n->info[0].device == DYNC_CPU)
-            cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
-        else if (device != DYNC_CPU && n->info[0].device != device)
+        bool host = dync__device_is(n->info[0].device, DYNC__DEV_HOST);
+        if (host)
+            here |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
+        else if (device >= 0 && n->info[0].device != device)
             return -1;
         else
             device = n->info[0].device;
     }
-    return cpu && device != DYNC_CPU ? -1 : device;
+    return here && device >= 0 ? -1 : DYNC__MAX(device, DYNC_CPU);
 }
 
 /* ---- new values of inputs -------------------------------------------------------------------- */
@@ -157,12 +158,11 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
             (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
         w->value[i][k].lay.offset -= w->bias[i];
-        if ((info->device & 0xff) != DYNC_CPU &&
-            ((info->device & 0xff) == DYNC_META || !dync__device_hook))
+        if (!dync__device_driver(info->device))
             return dync__fail(DYNC_ERR_DEVICE,
                               "inductor: no code generation for the device of %s (%s)", n->name,
-                              (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
-        w->pb.slot.at[slot].host = info->device == DYNC_CPU && w->pb.device != DYNC_CPU;
+                              dync__device_row(info->device)->name);
+        w->pb.slot.at[slot].host = dync__pb_reads_host(&w->pb, info->device);
     }
     return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
 }

@@ -70,7 +70,8 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     /* the last node that writes what is there: a part must be read before it */
     int written = -1;
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
-    if (w->pb.device != DYNC_CPU || !dync__pass_on(DYNC__PASS_parts)) return DYNC_OK;
+    if (!dync__device_is(w->pb.device, DYNC__DEV_HOST) || !dync__pass_on(DYNC__PASS_parts))
+        return DYNC_OK;
     for (int i = 0; i < w->g->node.n; i++) {
         const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};

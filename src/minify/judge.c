@@ -170,7 +170,7 @@ static bool dync__trial_may_fork(const dync__trial *t)
     for (int i = 0; i < t->n; i++) {
         const dync__tensor *x =
             t->inputs[i].kind == DYNC_KIND_TENSOR ? dync__peek(t->inputs[i].as.t) : NULL;
-        if (x && (x->device & 255) == DYNC_CUDA) return false;
+        if (x && dync__device_is(x->device, DYNC__DEV_NUMBERED)) return false;
     }
     return t->judge->isolate && dync__child_possible();
 }

@@ -71,16 +71,16 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer
     if (!r) return -1;
     if (!dync__dtype_valid((int)b.dtype_hint))
         return dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the dtype is unknown"), -1;
-    dync__storage *s =
-        dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
-    char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
+    dync__storage *s = dync__storage_new(
+        dync__device_is((int)b.device, DYNC__DEV_DATA) ? (int)b.device : DYNC_CPU, b.nbytes);
+    char *host = s && !dync__device_is(s->device, DYNC__DEV_HOST) ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
     if (!s || !dync__vec_push(&r->storage, entry)) {
         if (s) dync__storage_unref(s);
         r->failed = true;
         return -1;
     }
-    if (b.nbytes && s->device == DYNC_CPU)
+    if (b.nbytes && dync__device_is(s->device, DYNC__DEV_HOST))
         dync__reader_fill(r, &b, s->data);
     else if (b.nbytes && host) {
         dync__reader_fill(r, &b, host);

@@ -53,7 +53,8 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     if (!t) return NULL;
     bool wide = as_f64 && dync__run_is_float(t);
     /* no memory that can be read here */
-    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {
+    if ((!t->storage->data && t->storage->size_bytes) ||
+        (wide && !dync__device_is(t->device, DYNC__DEV_HOST))) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));

@@ -29,7 +29,7 @@ DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n)
 static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
-    if ((s->device & 255) != DYNC_CUDA) return s->data;
+    if (dync__device_is(s->device, DYNC__DEV_HOST)) return s->data;
     if (!s->data || !(*owned = dync__alloc(s->size_bytes))) return NULL;
     return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK
                ? *owned
@@ -126,7 +126,9 @@ static int dync__write_storage_index(const dync__writer *w, const dync__storage 
 
 static void dync__write_device(dync__str *s, int device)
 {
-    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, ", .device = DYNC_CUDA_AT(%d)", device >> 8);
+    char text[DYNC__DEVICE_TEXT];
+    if (dync__device_is(device, DYNC__DEV_NUMBERED))
+        dync__str_addf(s, ", .device = %s", dync__device_code(device, text));
 }
 
 static const char *dync__write_dtype(int dtype)

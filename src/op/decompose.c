@@ -736,7 +736,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 
 static dync_status dync__decompose_real(const dync__dt *t)
 {
-    if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
+    if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
                       "the shape of the result depends on data, which a fake or meta tensor does "
                       "not have");
@@ -771,7 +771,7 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     }
     dync__unref(x);
     if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
-    if (t->device != DYNC_CPU) {
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) {
         dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
         status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
         dync__unref(y);

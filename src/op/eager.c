@@ -196,7 +196,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         in[i].lay.offset = 0;
         in[i].written = in_place && i == 0;
         if (in[i].slot < 0) return DYNC_ERR_MEMORY;
-        pb->slot.at[in[i].slot].host = pb->device != DYNC_CPU && t[i]->device == DYNC_CPU;
+        pb->slot.at[in[i].slot].host = dync__pb_reads_host(pb, t[i]->device);
     }
     for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
         const dync__arg *a = &call->args[i];
@@ -231,7 +231,7 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_index_select:
     case DYNC__OP_embedding:
     /* there the plan does it */
-    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU;
+    case DYNC__OP_one_hot: return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
     case DYNC__OP_index_add:
@@ -247,7 +247,8 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
-        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) &&
+        return (call->args[1].kind != DYNC__A_TENSOR ||
+                !dync__device_is(call->args[1].as.t->device, DYNC__DEV_CHECKS)) &&
                dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
@@ -638,7 +639,7 @@ DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t lo
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
-    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) &&
+    if ((!dync__device_is(t->device, DYNC__DEV_HOST) || !dync__layout_is_contiguous(&t->lay)) &&
         !(dense = dync__contiguous_copy(t)))
         return DYNC_ERR_MEMORY;
     const char *p = dync__tensor_data(dense ? dense : t);

@@ -113,35 +113,11 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
     }
 }
 
-static const char *dync__infer_device_text(int device, char *out, size_t cap)
-{
-    int kind = device & 0xff;
-    if (kind == DYNC_CUDA)
-        dync__format(out, cap, "cuda:%d", device >> 8);
-    else
-        dync__format(out, cap, "%s", kind == DYNC_META ? "meta" : "cpu");
-    return out;
-}
-
-/* A device that this build can allocate on. */
-DYNC__FN dync_status dync__infer_device_known(int device)
-{
-    if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
-    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook)
-        return dync__device_hook->known(device);
-    if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE,
-                          "device cuda:%d is not available: this program has no dync_cuda.h with "
-                          "DYNC_CUDA_IMPLEMENTATION",
-                          device >> 8);
-    return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
-}
-
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
     /* 0-dim CPU tensors mix with any device */
-    bool movable = t->lay.ndim == 0 && t->device == DYNC_CPU;
-    char a[16], b[16];
+    bool movable = t->lay.ndim == 0 && dync__device_is(t->device, DYNC__DEV_HOST);
+    char a[DYNC__DEVICE_TEXT], b[DYNC__DEVICE_TEXT];
     if (*device < 0 || (!*firm && !movable)) {
         *device = t->device;
         *firm = !movable;
@@ -151,8 +127,7 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
     return dync__fail(
         DYNC_ERR_DEVICE,
         "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-        dync__infer_device_text(*device, a, sizeof a),
-        dync__infer_device_text(t->device, b, sizeof b));
+        dync__device_text(*device, a), dync__device_text(t->device, b));
 }
 
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
@@ -577,7 +552,7 @@ DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_device_known((int)call->args[1].as.i));
+    DYNC__TRY(dync__device_known((int)call->args[1].as.i));
     if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
         return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
     DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
@@ -632,7 +607,7 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
 {
     if (!dync__dtype_valid((int)dtype->as.i))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
-    DYNC__TRY(dync__infer_device_known((int)device->as.i));
+    DYNC__TRY(dync__device_known((int)device->as.i));
     return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
 }
 

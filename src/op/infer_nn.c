@@ -538,7 +538,8 @@ DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], dilation[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype == DYNC_BOOL || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype == DYNC_BOOL || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
@@ -557,7 +558,8 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype != DYNC_I64 || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != DYNC_I64 || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));

@@ -180,8 +180,9 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
         return dync__arg_number(&call->args[1]) != 0
                    ? DYNC_OK
                    : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
-                                  : DYNC_OK;
+    return dync__device_is(pb->device, DYNC__DEV_CHECKS)
+               ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call,
@@ -486,7 +487,8 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
                                  const dync__operand *out)
 {
     dync__reducer r;
-    int type = pb->device == DYNC_CPU ? DYNC_F64 : dync__lower_wide(out->dtype);
+    int type = dync__device_is(pb->device, DYNC__DEV_WIDE) ? DYNC_F64
+                                                           : dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);
     dync__lb *b = &r.b;

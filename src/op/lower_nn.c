@@ -368,7 +368,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     dync__operand op[2], x;
     dync__attr attr = {.scan = {dync__lower_axis(&call->args[1], in->lay.ndim)}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
+    if (dync__device_is(pb->device, DYNC__DEV_SCANS)) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);
@@ -396,7 +396,8 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     int dim = dync__lower_axis(&call->args[2], in->lay.ndim);
     dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
+    if (dync__device_is(pb->device, DYNC__DEV_STRIDED))
+        return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
@@ -450,8 +451,9 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
     dync__attr attr = {.index = {size}};
     for (int d = 0; d < op.lay.ndim; d++)
         if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
-                                  : DYNC_OK;
+    return dync__device_is(pb->device, DYNC__DEV_CHECKS)
+               ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
+               : DYNC_OK;
 }
 
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */

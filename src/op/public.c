@@ -115,9 +115,10 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     dync__storage *storage;
     if (!dync__dtype_valid((int)o->dtype))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
-    if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
+    if (dync__device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
-    if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
+    if (!dync__device_is((int)o->device, DYNC__DEV_DATA))
+        return dync__tensor_empty((int)o->dtype, (int)o->device, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes)
         return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
@@ -128,7 +129,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
                    bytes, (long long)dync__lower_count(&lay), dync__dtype_info((int)o->dtype)->name,
                    o->size_),
                NULL;
-    if (o->device != DYNC_CPU && borrow)
+    if (!dync__device_is((int)o->device, DYNC__DEV_HOST) && borrow)
         return dync__fail(DYNC_ERR_DEVICE,
                           "expected memory of the CPU to borrow: copy it with dync_from"),
                NULL;
@@ -266,11 +267,11 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
 {
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
-    if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
+    if ((t->flags & DYNC__T_FAKE) || !dync__device_is(t->device, DYNC__DEV_DATA)) {
         dync__fail_no_data();
         return NULL;
     }
-    if (t->device == DYNC_CPU) return t;
+    if (dync__device_is(t->device, DYNC__DEV_HOST)) return t;
     if (owned) return *owned = dync__contiguous_copy(t);
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device "
                                 "first");

@@ -107,7 +107,6 @@ DYNC__FN dync_status dync__infer_value(const dync__opcall *, int i);
 /* of all tensors together; 0-dim CPU tensors mix */
 DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);
 /* one that this build can allocate on */
-DYNC__FN dync_status dync__infer_device_known(int device);
 /* row major */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim,
                                        const int64_t *shape);

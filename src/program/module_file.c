@@ -117,8 +117,8 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
                           dync__dtype_info(t->dtype)->name);
     if (from->ndim == t->lay.ndim &&
         memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
-        if (t->numel == 0 ||
-            (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay))))
+        if (t->numel == 0 || (t->storage->data && (dync__device_is(t->device, DYNC__DEV_HOST) ||
+                                                   dync__layout_is_contiguous(&t->lay))))
             return DYNC_OK;
         return dync__fail(DYNC_ERR_DEVICE,
                           "dync_module_load: \"%s\" has no data, or strides on a device",

@@ -55,7 +55,7 @@ DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
     if (!dtype->numpy)
         return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
-    if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
+    if (!dync__device_is(t->device, DYNC__DEV_HOST) || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
     dync__npy_header(s, t);
     dync__tensor *dense = dync__contiguous_copy(t);

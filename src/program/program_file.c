@@ -116,7 +116,8 @@ static dync_status dync__program_write_table(const dync__graph *g, dync__str *s,
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
-        if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
+        if (!node->value || !node->value->storage->data ||
+            !dync__device_is(node->value->device, DYNC__DEV_HOST))
             status = dync__fail(DYNC_ERR_UNSUPPORTED,
                                 "saving a program: attribute %s has no data on the CPU",
                                 node->target);
@@ -286,7 +287,7 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync__n
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
     int64_t span = 1, step, numel = 1;
-    bool fits = node->has_info && node->info[0].device == DYNC_CPU;
+    bool fits = node->has_info && dync__device_is(node->info[0].device, DYNC__DEV_HOST);
     for (int d = 0; fits && d < lay.ndim; d++) {
         fits = dync__mul_ok(numel, lay.shape[d], &numel) && lay.stride[d] >= 0 &&
                (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&

@@ -225,7 +225,8 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     if (bytes == 0) return DYNC_OK;
     if (!t->storage->data)
         return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
-    bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay);
+    bool as_it_is = dync__device_is(t->device, DYNC__DEV_HOST) &&
+                    dync__layout_is_contiguous(&t->lay);
     dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
     if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);

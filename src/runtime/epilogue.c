@@ -104,7 +104,8 @@ static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *
     return true;
 }
 
-DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at,
+DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, const dync__driver *driver,
+                                         dync__fuse_step *step, int n, int at,
                                          const dync__kernel *(*with)[3])
 {
     const dync__kernel *k = step[at].k;
@@ -121,7 +122,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
     for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
     for (int i = 0; ok && i < step[to].n_writes; i++)
         ok = !dync__epilogue_mode(k, step[to].writes[i]);
-    int place = ok ? dync__device_hook->call_takes(pb->device, step[to].call, k) : -1,
+    int place = ok ? driver->call_takes(pb->device, step[to].call, k) : -1,
         reads = ok ? step[to].n_reads : 0;
     if (place <= 0) return DYNC_OK;
     int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);

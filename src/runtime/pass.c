@@ -108,12 +108,12 @@ static dync_status dync__steps_each(dync__steps *s, void (*pass)(dync__kernel *)
 /* What the plan's options and its device leave out. */
 static bool dync__steps_wants(const dync__steps *s, int pass)
 {
-    bool cpu = s->pb->device == DYNC_CPU;
+    bool here = dync__device_is(s->pb->device, DYNC__DEV_HOST);
     switch (pass) {
     case DYNC__PASS_fuse: return !s->opt->no_fuse;
-    case DYNC__PASS_unroll: return cpu && !s->opt->rolled;
+    case DYNC__PASS_unroll: return here && !s->opt->rolled;
     case DYNC__PASS_convs:
-    case DYNC__PASS_in_place: return cpu && !s->opt->no_fuse;
+    case DYNC__PASS_in_place: return here && !s->opt->no_fuse;
     default: return true;
     }
 }

@@ -146,7 +146,7 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
     dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs,
-                   p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
+                   p->driver->run ? " of launches" : "", peak[0], peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
         double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)),
                flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;

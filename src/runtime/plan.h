@@ -20,7 +20,7 @@ typedef struct dync__plan_source {
 typedef struct dync__plan_step {
     dync__code *code; /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
-    void *device_code; /* instead of both, on another device than the CPU */
+    void *device_code; /* instead of both: its driver's, where steps run on a device */
     int n;             /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source; /* of each: its slot, resolved */
@@ -31,6 +31,7 @@ typedef struct dync__plan_step {
 struct dync__plan {
     dync__arena arena;
     int n_slots, n_steps, device;
+    const dync__driver *driver; /* the device's */
     dync__slot *slot;
     dync__plan_step *step;
     const char *name;
@@ -94,8 +95,30 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, 
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */
-DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at,
-                                         const dync__kernel *(*with)[3]);
+DYNC__FN dync_status dync__prologue_take(const dync__pb *, const dync__driver *, dync__fuse_step *,
+                                         int n, int at, const dync__kernel *(*with)[3]);
+
+/* ---- plan_ways.c ------------------------------------------------------------------------------ */
+/* A plan being made. */
+typedef struct dync__plan_maker {
+    dync__plan *p;
+    dync__pb *pb;
+    const dync__plan_options *opt;
+    dync__fuse_step *step;
+    int n;
+    bool prologues, epilogues;      /* loops that run before and after a call, as a part of it */
+    const dync__kernel *(*with)[3]; /* of each call: its epilogue, what makes operands 0 and 1 */
+    int64_t scratch;                /* bytes that the calls want, one after the other */
+} dync__plan_maker;
+/* How steps become what runs. i: of the maker's steps. */
+typedef struct dync__plan_way {
+    dync_status (*take)(dync__plan_maker *, int i); /* may it go into another? it is empty then */
+    dync_status (*kernel)(dync__plan_maker *, dync__plan_step *, int i);
+    dync_status (*call)(dync__plan_maker *, dync__plan_step *, int i);
+    void (*reserve)(dync__plan_maker *);
+} dync__plan_way;
+DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
+
 /* ---- perf.c, tune.c -------------------------------------------------------------------------- */
 /* counts the work of each step */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);

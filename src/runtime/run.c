@@ -24,11 +24,10 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         else
             buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
-    dync_status status =
-        s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
-        : s->device_code
-            ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
-            : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
+    dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+                         : s->code
+                             ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
+                             : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
@@ -41,15 +40,12 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     b.table[DYNC__SOURCE_INPUTS] = inputs;
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
     b.arena = nothing;
-    bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
-    if (bytes &&
-        !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes)))
-        return DYNC_ERR_MEMORY;
+    if (bytes && !(b.arena = p->driver->alloc(p->device, bytes))) return DYNC_ERR_MEMORY;
     dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve},
                   *outer_reserve = dync__tls.reserve;
     if (p->reserve && !reserve.block) {
-        if (bytes) dync__free_data(b.arena, bytes);
+        if (bytes) p->driver->free(p->device, b.arena, bytes);
         return DYNC_ERR_MEMORY;
     }
     if (p->reserve) dync__tls.reserve = &reserve;
@@ -71,9 +67,6 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.plan_tensors = outer;
     dync__tls.reserve = outer_reserve;
     if (reserve.block) dync__free_data(reserve.block, p->reserve);
-    if (bytes && away)
-        dync__device_hook->free(p->device, b.arena, bytes);
-    else if (bytes)
-        dync__free_data(b.arena, bytes);
+    if (bytes) p->driver->free(p->device, b.arena, bytes);
     return status;
 }

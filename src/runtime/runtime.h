@@ -6,6 +6,7 @@
  * plan, code. */
 #ifndef DYNC__RUNTIME_H
 #define DYNC__RUNTIME_H
+#include "../tensor/device.h"
 #include "../codegen/codegen.h"
 #include "../kernel/kernel.h"
 
@@ -43,6 +44,11 @@ typedef struct dync__pb {
     /* places of a side of the largest tile that convolutions may be computed by; 0: none */
     int winograd;
 } dync__pb;
+/* Is an operand on `device` one element in main memory that a plan elsewhere reads? */
+DYNC__INLINE bool dync__pb_reads_host(const dync__pb *pb, int device)
+{
+    return dync__device_is(device, DYNC__DEV_HOST) && !dync__device_is(pb->device, DYNC__DEV_HOST);
+}
 /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name);
 /* buf ids are slot numbers */

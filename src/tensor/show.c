@@ -173,10 +173,9 @@ static void dync__show_suffixes(dync__str *out, const dync__tensor *t, size_t st
     char text[32 + 24 * DYNC_MAX_DIMS];
     const char *body = dync__str_get(out) + start, *last = strrchr(body, '\n');
     size_t line = last ? strlen(last + 1) + 2 : strlen(body) + 2; /* as upstream counts */
-    int device = t->device & 255, index = t->device >> 8;
-    if (device == DYNC_CUDA) dync__format(text, sizeof text, "device='cuda:%d'", index);
-    if (device == DYNC_META) dync__format(text, sizeof text, "device='meta'");
-    if (device != DYNC_CPU) dync__show_suffix(out, &line, text);
+    char device[DYNC__DEVICE_TEXT];
+    dync__format(text, sizeof text, "device='%s'", dync__device_text(t->device, device));
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) dync__show_suffix(out, &line, text);
     bool no_items = !has_data || t->numel == 0,
          is_default = t->dtype == DYNC_F32 ||
                       (!no_items && (t->dtype == DYNC_I64 || t->dtype == DYNC_BOOL));

@@ -13,7 +13,6 @@
 
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
-const dync__device *dync__device_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -220,15 +219,6 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 
 /* ---- storage --------------------------------------------------------------------------------- */
 
-static void *dync__storage_memory(int device, size_t n)
-{
-    if (n == 0 || device == DYNC_META) return NULL;
-    if (device == DYNC_CPU) return dync__alloc_data(n);
-    if (dync__device_hook) return dync__device_hook->alloc(device, n);
-    dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
-    return NULL;
-}
-
 static dync__storage *dync__storage_make(int device, void *data, size_t size_bytes, int flags)
 {
     dync__tensor_state *state = dync__tensor_state_get();
@@ -258,8 +248,8 @@ DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_by
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES)
         return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
-    if (!s || size_bytes == 0 || device == DYNC_META) return s;
-    s->data = dync__storage_memory(device, size_bytes);
+    if (!s || size_bytes == 0 || !dync__device_is(device, DYNC__DEV_DATA)) return s;
+    s->data = dync__device_alloc(device, size_bytes);
     if (s->data) return s;
     dync__free(s, sizeof *s);
     return NULL;
@@ -279,10 +269,10 @@ DYNC__OFTEN static void dync__storage_free(dync__storage *s)
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
-        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED))
-            dync__free_data(s->data, s->size_bytes);
-        else if (dync__device_hook)
-            dync__device_hook->free(s->device, s->data, s->size_bytes);
+        if (s->flags & DYNC__STORAGE_PINNED)
+            dync__device_cuda->free(s->device, s->data, s->size_bytes);
+        else
+            dync__device_free(s->device, s->data, s->size_bytes);
     }
     dync__free(s, sizeof *s);
 }
@@ -408,17 +398,6 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
             index[i] = 0;
         }
     }
-}
-
-DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device,
-                                                  const void *src, size_t n)
-{
-    if (n == 0) return DYNC_OK;
-    if (to_device != DYNC_CPU || from_device != DYNC_CPU)
-        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n)
-                                 : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
-    memcpy(dst, src, n);
-    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)

@@ -6,6 +6,7 @@
  * dync__tensor *, which is stable while a reference is held. */
 #ifndef DYNC__TENSOR_H
 #define DYNC__TENSOR_H
+#include "device.h"
 #include "../base/handle.h"
 
 /* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of
@@ -104,7 +105,7 @@ enum {
     DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
     DYNC__STORAGE_EXPOSED =
         8 /* dync_data gave the address away: may be written without a new version */,
-    DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */
+    DYNC__STORAGE_PINNED = 16 /* main memory of a device: its driver frees it */
 };
 typedef struct dync__storage {
     int32_t refs;
@@ -208,34 +209,9 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
     return p && t->lay.offset ? p + t->lay.offset * dync__dtype_info(t->dtype)->bytes : p;
 }
 /* Hooks that upper layers install; NULL until then.
- * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h).
+ * free_grad_meta: autograd/.
  * observe: capture/; called when the user asks a fake tensor for its metadata, before it is told.
  * specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
-struct dync__kernel;
-struct dync__kcall;
-struct dync__inner;
-typedef struct dync__device {         /* where NULL is returned the error is recorded */
-    dync_status (*known)(int device); /* can tensors be made there? */
-    void *(*alloc)(int device, size_t n);
-    void (*free)(int device, void *p, size_t n);
-    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when
-     * this returns. */
-    dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
-    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is
-     * called. */
-    void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
-    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to
-     * make operands 0, 1; -1: not. Some are NULL. Their buffers stand behind the operands. keep:
-     * the result is wanted too. */
-    void *(*call_new)(int device, const struct dync__kcall *,
-                      const struct dync__kernel *const with[3], const bool *host, bool keep);
-    int (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *);
-    dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
-    void (*code_free)(void *code);
-    void (*code_dump)(dync__str *, const void *code);
-    /* inner runs as a recorded graph from now on (cudagraphs) */
-    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
-} dync__device;
 enum {
     DYNC__OBSERVE_NDIM,
     DYNC__OBSERVE_SIZE,
@@ -246,13 +222,10 @@ enum {
 };
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern const dync__device *dync__device_hook;
 extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-/* tentative: dync_cuda.h, in the same file, says which */
-static const dync__device *dync__device_hook;
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -262,9 +235,6 @@ DYNC__FN void dync__tensors_shutdown(void);
 DYNC__FN int64_t dync__live_tensors(void);
 /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *);
-/* n bytes between devices; both may be DYNC_CPU. */
-DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src,
-                                       size_t n);
 
 /* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------- */
 /* Takes over the caller's reference, puts the tensor into the innermost scope and returns its

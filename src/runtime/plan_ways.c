@@ -1,0 +1,223 @@
+/* runtime/plan_ways.c: how the steps of a plan become what runs: a plan has one of two ways, chosen
+ * once by the device that it runs on. Where that is main memory kernels are machine code and calls
+ * the library's own; elsewhere a device's driver makes both. After epilogue.c and convs.c, which
+ * find what goes into a call, before plan.c. */
+#include "../dync.in.h"
+#include "plan.h"
+#include "../kernel/conv_jit.h"
+#include "../kernel/operand.h"
+
+static dync_status dync__way_made(const void *code)
+{
+    return code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+
+/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels
+ * `with`, some NULL. */
+static dync_status dync__way_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call,
+                                   const dync__kernel *const *with, int n_with)
+{
+    int n = call ? call->n : 0;
+    for (int w = 0; w < n_with; w++) n += with[w] ? with[w]->buf.n : 0;
+    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
+    if (!slot) return DYNC_ERR_MEMORY;
+    s->slot = slot;
+    s->n = n;
+    for (int i = 0; call && i < call->n; i++) *slot++ = call->operand[i].slot;
+    for (int w = 0; w < n_with; w++)
+        for (int i = 0; with[w] && i < with[w]->buf.n; i++) *slot++ = with[w]->buf.at[i].id;
+    return DYNC_OK;
+}
+
+/* The plan's own copy of a call. */
+static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
+{
+    dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
+    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
+        return NULL;
+    for (int i = 0; i < c->n; i++) {
+        const dync__slot *slot = &p->slot[c->operand[i].slot];
+        bool input = slot->kind == DYNC__SLOT_INPUT && slot->index < INT16_MAX;
+        c->input[i] = (int16_t)(input ? slot->index + 1 : 0);
+    }
+    return c;
+}
+
+/* A call of a function in C. */
+static dync_status dync__way_call_here(dync__plan_maker *m, dync__plan_step *s,
+                                       const dync__kcall *from, const dync__kernel *const *with)
+{
+    dync__kcall *c = dync__way_call(m->p, from);
+    if (!c) return DYNC_ERR_MEMORY;
+    s->call = c; /* what prepare makes is freed with the plan, also when it fails */
+    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    m->scratch = DYNC__MAX(m->scratch, (int64_t)c->scratch_bytes);
+    return dync__way_slots(m->p, s, c, with, 1);
+}
+
+/* ---- in main memory -------------------------------------------------------------------------- */
+/* A check of indices that the loops after it make as they read them; not where they write what the
+ * caller has, which stays as it was if one is outside. */
+static void dync__main_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+{
+    const dync__kcall *c = s->call;
+    const dync__operand *index = c ? &c->operand[0] : NULL;
+    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) &&
+               dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; own && b < k->buf.n; b++)
+        own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
+              p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
+                                         dync__operand_numel(index), c->attr.index.size);
+}
+
+static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    const dync__kernel *k = m->step[i].k;
+    DYNC__TRY(dync__way_slots(m->p, s, NULL, &k, 1));
+    s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
+    if (s->code && s > m->p->step && dync__pass_on(DYNC__PASS_index_check))
+        dync__main_checks(m->p, s - 1, k);
+    return dync__way_made(s->code);
+}
+
+/* The kernel that can be the epilogue of the call at step i is no step of its own. */
+static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__kcall *c = m->step[i].call;
+    int64_t rows = dync__kcall_rows(c);
+    int with = rows > 0 ? dync__epilogue_find(m->pb, m->step, m->n, i) : -1;
+    if (with < 0) return DYNC_OK;
+    int slot = dync__epilogue_in_place(m->pb, m->step, m->n, i, with);
+    dync__kernel *k = m->step[with].k;
+    dync__buf *stored = NULL;
+    for (int b = 0; slot >= 0 && b < k->buf.n; b++)
+        if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
+    if (stored) stored->mode |= DYNC__BUF_IN; /* what is in the cache is not stored around it */
+    if (!(s->code = dync__code_new(k))) return dync__way_made(NULL);
+    if (!dync__code_has_parts(s->code, rows)) {
+        dync__code_free(s->code);
+        s->code = NULL;
+        if (stored) stored->mode = DYNC__BUF_OUT;
+        return DYNC_OK;
+    }
+    for (int b = 0; slot >= 0 && b < k->buf.n; b++)
+        if (k->buf.at[b].id == c->operand[c->n - 1].slot) k->buf.at[b].id = slot;
+    if (slot >= 0) c->operand[c->n - 1].slot = slot;
+    c->epilogue = s->code;
+    c->epilogue_rows = rows;
+    m->with[i][0] = k;
+    memset(&m->step[with], 0, sizeof m->step[with]);
+    return DYNC_OK;
+}
+
+static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    if (m->epilogues) DYNC__TRY(dync__main_epilogue(m, s, i));
+    return dync__way_call_here(m, s, m->step[i].call, m->with[i]);
+}
+
+/* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
+static size_t dync__main_step_bytes(const dync__plan_step *s)
+{
+    enum { ROOM = 1 << 20 };
+    const dync__kcall *c = s->call;
+    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    for (int i = 0; c && i < c->n; i++) {
+        const dync__operand *o = &c->operand[i];
+        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
+            bytes += (size_t)dync__operand_numel(o) * 8;
+    }
+    return bytes;
+}
+
+static bool dync__main_writes_input(const dync__plan *p, const dync__fuse_step *s)
+{
+    const dync__kernel *k = s->k;
+    const dync__kcall *c = k ? NULL : s->call;
+    bool writes = false;
+    for (int b = 0; k && b < k->buf.n; b++)
+        writes |= (k->buf.at[b].mode & DYNC__BUF_OUT) &&
+                  p->slot[k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
+    for (int o = 0; c && o < c->n; o++)
+        writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
+    return writes;
+}
+
+static void dync__main_reserve(dync__plan_maker *m)
+{
+    dync__plan *p = m->p;
+    bool writes = false;
+    size_t most = 0;
+    for (int i = 0; i < m->n; i++) writes |= dync__main_writes_input(p, &m->step[i]);
+    for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__main_step_bytes(&p->step[i]));
+    p->reserve = writes && p->n_steps > 1 ? most : 0;
+}
+
+/* ---- on a device ----------------------------------------------------------------------------- */
+/* Which buffers of the step, from the given one on, are numbers in main memory. */
+static const bool *dync__driver_hosts(dync__plan *p, const dync__plan_step *s, int from)
+{
+    bool *host = dync__arena_alloc(&p->arena, (size_t)(s->n + 1));
+    for (int i = from; host && i < s->n; i++) host[i - from] = p->slot[s->slot[i]].host;
+    return host;
+}
+
+static dync_status dync__driver_take(dync__plan_maker *m, int i)
+{
+    if (!m->step[i].k || !m->prologues) return DYNC_OK;
+    return dync__prologue_take(m->pb, m->p->driver, m->step, m->n, i, m->with);
+}
+
+static dync_status dync__driver_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__plan *p = m->p;
+    const dync__kernel *k = m->step[i].k;
+    DYNC__TRY(dync__way_slots(p, s, NULL, &k, 1));
+    const bool *host = dync__driver_hosts(p, s, 0);
+    s->device_code = host ? p->driver->kernel_new(p->device, k, host) : NULL;
+    return dync__way_made(s->device_code);
+}
+
+/* The call does what follows it where the device can; false: its own result has no other reader. */
+static bool dync__driver_epilogue(dync__plan_maker *m, int i)
+{
+    dync__fuse_step *step = m->step;
+    int with = m->epilogues ? dync__epilogue_find(m->pb, step, m->n, i) : -1;
+    if (with < 0 || m->p->driver->call_takes(m->p->device, step[i].call, step[with].k) != 0)
+        return true;
+    bool keep = dync__epilogue_wanted(m->pb, step, m->n, i, with);
+    m->with[i][0] = step[with].k;
+    memset(&step[with], 0, sizeof step[with]);
+    return keep;
+}
+
+static dync_status dync__driver_call(dync__plan_maker *m, dync__plan_step *s, int i)
+{
+    dync__plan *p = m->p;
+    const dync__kernel *const *with = m->with[i];
+    bool keep = dync__driver_epilogue(m, i);
+    const dync__kcall *from = m->step[i].call;
+    if (from->row->any_device) return dync__way_call_here(m, s, from, with);
+    dync__kcall *c = dync__way_call(p, from);
+    if (!c) return DYNC_ERR_MEMORY;
+    for (int o = 0; o < 2; o++) /* what is made on its way has no memory */
+        c->operand[o].slot = c->operand[with[1 + o] ? c->n - 1 : o].slot;
+    DYNC__TRY(dync__way_slots(p, s, c, with, 3));
+    const bool *host = dync__driver_hosts(p, s, c->n);
+    s->device_code = host ? p->driver->call_new(p->device, c, with, host, keep) : NULL;
+    return dync__way_made(s->device_code);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+static dync_status dync__way_keep(dync__plan_maker *m, int i) { return (void)m, (void)i, DYNC_OK; }
+static void dync__way_no_reserve(dync__plan_maker *m) { m->p->reserve = 0; }
+
+DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *driver)
+{
+    static const dync__plan_way here = {dync__way_keep, dync__main_kernel, dync__main_call,
+                                        dync__main_reserve};
+    static const dync__plan_way away = {dync__driver_take, dync__driver_kernel, dync__driver_call,
+                                        dync__way_no_reserve};
+    return driver->kernel_new ? &away : &here;
+}
