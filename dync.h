@@ -4655,7 +4655,7 @@ DYNC__LEVELS_BEGIN
     X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
     X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
     X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
-    X(SELDOM_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
+    X(COLD_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
     X(IRUN_STACK, DYNC__SMALLER(512, 2048), bytes, "scratch up to which no memory is asked for", "bench eager") \
     X(JIT_KEEP, 4 * 1024 * 1024, bytes, "kernels with larger row buffers stay interpreted", "peers rows") \
     X(JIT_LONG, 512 * 1024, bytes, "values are computed twice rather than kept in more", "peers rows") \
@@ -18475,6 +18475,28 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
 #endif
 
+/* ==== codegen/code.h =============================================================================== */
+/* codegen/code.h: what a kernel became: machine code, or, where no target takes it, steps of the
+ * tile interpreter. code.c makes one of the two and runs it. */
+#ifndef DYNC__CODE_H
+#define DYNC__CODE_H
+
+typedef struct dync__jit dync__jit;
+typedef struct dync__interp dync__interp;
+struct dync__code {
+    dync__jit *jit;       /* NULL: interpreted */
+    dync__interp *interp; /* NULL: machine code */
+    double ns;            /* roughly what one thread takes, for dync__pool_worth */
+    bool empty;           /* no index: a run does nothing */
+    bool has_reduce;      /* or a scan */
+    bool stores_rows;     /* something is stored once a row */
+    char name[];
+};
+/* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine
+ * code. */
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
+#endif
+
 /* ==== codegen/after.h ============================================================================== */
 /* codegen/after.h: what is done to the accumulators of a tile (a matrix product's, a convolution's)
  * before they are stored. Before x86_after.c, which emits it inside the tile; runtime/ makes it of
@@ -18547,6 +18569,7 @@ DYNC__INLINE const dync__inst *dync__lp_inst(const dync__loop_plan *b, int i)
     return &b->k->inst.at[i];
 }
 
+DYNC__FN size_t dync__type_bytes(int compute_type);
 /* What is needed, with the room to plan; false: no memory. */
 DYNC__FN bool dync__lp_begin(dync__loop_plan *, const dync__kernel *, dync__arena *);
 /* Levels, mode, tile, kept values, for b->lanes; may be done again with others. */
@@ -18570,48 +18593,51 @@ DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *, int buf, int from
 DYNC__FN bool dync__lp_reads(const dync__loop_plan *, int inst, int buf);
 #endif
 
-/* ==== codegen/interp.h ============================================================================= */
-/* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes,
- * interp.c compiles, interp_run.c runs. */
-#ifndef DYNC__INTERP_H
-#define DYNC__INTERP_H
+/* ==== codegen/interp_tile.h ======================================================================== */
+/* codegen/interp_tile.h: arithmetic on vectors of any length: what the tile interpreter's steps do,
+ * and what copies and scatters (kernel/) do with theirs. */
+#ifndef DYNC__INTERP_TILE_H
+#define DYNC__INTERP_TILE_H
 
-/* ---- tile kernels (interp_tile.c)
- * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the
- * elements are of one size; other overlap is not allowed. A scalar operand (bit 0, 1, 2 of
- * scalars: a, b, c) is DYNC__TILE_LANES equal elements; only operators of two and three operands
- * take them. Constants are kept so, other scalars are spread by the run. */
-typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n,
-                              int scalars);
 enum { DYNC__TILE_LANES = 32 };
-/* elements of one partial result of a reduction */
-enum { DYNC__TILE_GRAIN = 128 };
 enum {
     DYNC__TILE_MAXSEL = DYNC__N_PRIMS, /* a < b ? b : a */
-    DYNC__TILE_MINSEL,                 /* b < a ? b : a */
-    DYNC__N_TILES
+    DYNC__TILE_MINSEL                  /* b < a ? b : a */
 };
-/* DYNC__TILE_LANES times the scalar of 1, 4 or 8 bytes */
-DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
-/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. NULL: there is no such kernel, or (widen, narrow) the
- * bits are the same. */
-DYNC__FN int dync__tile_isa(void); /* the best this machine has */
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type);
-DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
-DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
-DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
-/* a: I64 numbers of draws; b: uint64_t {seed, offset} */
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
-/* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that
- * length, each cut into grains of DYNC__TILE_GRAIN elements; d gets one value per grain, row
- * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
-DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* Running sums of rows x inner F32, F64 or I64, which go on from a carry (F64 or I64) a row;
- * vertical: rows side by side. */
-DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x,
-                              void *y, void *carry);
+/* Computes so many blocks. op: what, of the function's own choices. scalars: bits 0, 1, 2 say that
+ * a, b, c are one block for all, usually of equal elements; bit 3, of two operands, that d is. */
+typedef void (*dync__tile_fn)(int op, void *d, const void *a, const void *b, const void *c,
+                              int64_t blocks, int scalars);
+/* One operation, d[i] = f(a[i], b[i], c[i]): made by dync__tile_find and its like, run by
+ * dync__tile_run. fn NULL: there is nothing to do, or no such operation. */
+typedef struct dync__tile {
+    dync__tile_fn fn;
+    uint8_t op, bytes[4]; /* of an element of d, a, b and c; 0: not by lanes */
+} dync__tile;
+/* On n elements. d may be a, b or c where elements are of one size; other overlap is not allowed.
+ * Only operations of two and three operands take scalars. */
+DYNC__FN void dync__tile_run(const dync__tile *, void *d, const void *a, const void *b,
+                             const void *c, int64_t n, int scalars);
+/* DYNC__TILE_LANES times the scalar of 1, 2, 4 or 8 bytes */
+DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
+
+/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512 */
+DYNC__FN int dync__tile_isa(void); /* the best this machine has */
+DYNC__FN dync__tile dync__tile_find(int isa, int prim, int operand_type);
+DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to);
+DYNC__FN dync__tile dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
+DYNC__FN dync__tile dync__tile_narrow(int isa, int storage);
+DYNC__FN dync__tile dync__tile_wrap(int isa, int storage);
+/* a: I64 numbers of draws; b: uint64_t {seed, offset}; second: another F64 of the same draw */
+DYNC__FN dync__tile dync__tile_uniform(int type, bool second);
+#endif
+
+/* ==== codegen/interp.h ============================================================================= */
+/* codegen/interp.h: a kernel as the tile interpreter runs it. interp.c makes it with the files of
+ * interp_build.h, interp_run.c runs it with those of interp_run.h. */
+#ifndef DYNC__INTERP_H
+#define DYNC__INTERP_H
 
 /* ---- compiled form (made by interp.c, run by interp_run.c): tiles and levels are those of
  * plan_loops.h */
@@ -18636,11 +18662,11 @@ typedef struct dync__interp_stream {
 } dync__interp_stream;
 
 typedef enum {
-    DYNC__STEP_OP,      /* fn(dst, a, b, c, n) */
+    DYNC__STEP_OP,      /* dst = tile(a, b, c) */
     DYNC__STEP_VIEW,    /* dst = address of the elements, in place; a: an index to add, or -1 */
-    DYNC__STEP_GATHER,  /* dst = copy of the buffer's elements, widened by fn; a: the same */
+    DYNC__STEP_GATHER,  /* dst = copy of the buffer's elements, widened by tile; a: the same */
     DYNC__STEP_DIRECT,  /* dst = address in the output buffer: the next step computes into it */
-    DYNC__STEP_SCATTER, /* buffer = a, narrowed by fn */
+    DYNC__STEP_SCATTER, /* buffer = a, narrowed by tile */
     DYNC__STEP_FILL,    /* dst = scalar a in every lane */
     DYNC__STEP_EXPAND,  /* dst = row vector a, once per inner index */
     DYNC__STEP_INDEX,
@@ -18656,20 +18682,18 @@ typedef enum {
 typedef struct dync__interp_step {
     uint8_t kind, level, type; /* type: compute type of the value */
     uint8_t bytes;             /* of one element in memory; OP: of a scalar operand */
-    /* OP: operands that are scalars; those that are one element */
-    uint8_t scalars, spread;
-    int32_t dst, a, b, c; /* values */
+    uint8_t scalars, spread;   /* OP: operands that are scalars; those that are one element */
+    int32_t dst, a, b, c;      /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
-    dync__tile_fn fn;
+    dync__tile tile;
 } dync__interp_step;
 
 typedef struct dync__interp_reduce {
     uint8_t kind, type, bytes;
     int32_t phase, dst;
-    /* scratch: running state; a tile's partial results, or folds */
-    size_t acc, partial;
-    dync__tile_fn partials, combine;
+    size_t acc, partial; /* scratch: running state; a tile's partial results, or folds */
+    dync__tile combine;  /* two partial results to one */
     union {
         int64_t i;
         double d;
@@ -18677,6 +18701,7 @@ typedef struct dync__interp_reduce {
     } identity;
 } dync__interp_reduce;
 
+enum { DYNC__TILE_GRAIN = 128 }; /* elements of one partial result of a reduction */
 enum { DYNC__REDUCE_LEVELS = 4, DYNC__REDUCE_RADIX = 16 }; /* of vertical sums */
 enum { DYNC__HOME_SCRATCH, DYNC__HOME_CONST, DYNC__HOME_FLOATING /* set by a step */ };
 typedef struct dync__interp_value {
@@ -18685,42 +18710,34 @@ typedef struct dync__interp_value {
     size_t at;           /* scratch offset or constant number */
 } dync__interp_value;
 
-typedef struct dync__jit dync__jit;
-struct dync__code {
-    dync__jit *jit; /* machine code (jit.c); NULL: interpreted */
-    char *name;
-    int isa, mode, n_phases, n_bufs;
+struct dync__interp {
+    int isa, mode, n_phases;
     int64_t n_rows, n_inner, tile_rows, tile_inner;
     int64_t row_group; /* rows of a square tile stay inside a multiple of it */
-    bool empty, has_reduce, stores_rows;
-    /* order between lanes matters (storex, stores that share places) */
-    bool serial;
-    int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
-    /* first step of prologue, row 0, phase 0, ..., row P, and end */
-    int32_t *section;
+    bool serial;       /* order between lanes matters (storex, stores that share places) */
+    int n_values, n_reduces;
+    int32_t *section; /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
     dync__lp_dim *dims;
     dync__interp_reduce *reduces;
     uint64_t *consts;
-    int64_t *buf_size;
     size_t scratch_bytes, keep_bytes;
     size_t raw_at;      /* scratch: a tile of two-byte elements for conversions */
-    double ns;          /* roughly what one thread takes, for dync__pool_worth */
     size_t block_bytes; /* of this struct with all its arrays */
 };
-/* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine
- * code. */
-DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
+/* NULL + error; the plan is cut again. */
+DYNC__FN dync__interp *dync__interp_new(dync__loop_plan *, int isa);
+DYNC__FN void dync__interp_free(dync__interp *);
+DYNC__FN void dync__interp_dump(dync__str *, const dync__interp *);
 DYNC__FN dync_status dync__interp_run(const dync__code *, void *const *buffers,
                                       const uint64_t rng[2]);
-DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif
 
 /* ==== codegen/interp_build.h ======================================================================= */
 /* codegen/interp_build.h: one attempt to compile a kernel for the tile interpreter, shared by
- * interp.c (scratch, the result), interp_plan.c, interp_seldom.c and interp_emit.c (steps). */
+ * interp.c (scratch, the result), interp_plan.c, interp_cold.c and interp_emit.c (steps). */
 #ifndef DYNC__INTERP_BUILD_H
 #define DYNC__INTERP_BUILD_H
 
@@ -18734,7 +18751,7 @@ typedef struct dync__ib {
     int32_t *val, *val_phase;   /* value now; phase it was made in */
     int32_t *wide, *wide_phase; /* its expansion over a tile */
     /* by instruction: the select that it and those up to there are skipped for, -1 none */
-    int32_t *seldom;
+    int32_t *cold;
     dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
     int section;              /* where emission goes */
     DYNC__VEC(dync__interp_value) value;
@@ -18750,11 +18767,59 @@ typedef struct dync__ib {
 DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
-/* ---- interp_seldom.c ------------------------------------------------------------------------- */
-DYNC__FN void dync__ib_find_seldom(dync__ib *); /* seldom; after the plan */
+/* ---- interp_cold.c --------------------------------------------------------------------------- */
+DYNC__FN void dync__ib_find_cold(dync__ib *); /* cold; after the plan */
 /* ---- interp_emit.c --------------------------------------------------------------------------- */
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);
+#endif
+
+/* ==== codegen/interp_run.h ========================================================================= */
+/* codegen/interp_run.h: a run of the tile interpreter, shared by interp_run.c (steps, tiles,
+ * threads), interp_move.c (between memory and tiles) and interp_reduce.c. */
+#ifndef DYNC__INTERP_RUN_H
+#define DYNC__INTERP_RUN_H
+
+/* One worker's: all that changes while it runs. */
+typedef struct dync__irun {
+    const dync__interp *c;
+    const char *name; /* of the kernel, for messages */
+    void *const *buffers;
+    char *scratch, *keep;
+    char **ptr;                 /* by value: where its tile is */
+    int64_t from[DYNC__FROM_N]; /* where the tile starts */
+    int64_t rows, inner, n;     /* of the tile; n = rows * inner */
+    uint64_t seed, offset;
+    dync_status status;
+} dync__irun;
+
+/* ---- interp_move.c --------------------------------------------------------------------------- */
+/* n elements of 1, 2, 4 or 8 bytes; steps in elements. A step of 0 in `from` fills. */
+DYNC__FN void dync__irun_copy(void *to, int64_t to_step, const void *from, int64_t from_step,
+                              int64_t n, int bytes);
+/* Where the step's elements begin. */
+DYNC__FN char *dync__irun_address(const dync__irun *, const dync__interp_step *);
+/* What one index adds to a load along a line; false: the line would leave the buffer. */
+DYNC__FN bool dync__irun_line_index(dync__irun *, const dync__interp_step *, int64_t n,
+                                    int64_t *index);
+DYNC__FN void dync__irun_load(dync__irun *, const dync__interp_step *, int64_t n);
+DYNC__FN void dync__irun_store(const dync__irun *, const dync__interp_step *, int64_t n);
+DYNC__FN void dync__irun_index(const dync__irun *, const dync__interp_step *, int64_t n);
+DYNC__FN void dync__irun_loadx(dync__irun *, const dync__interp_step *, int64_t n);
+DYNC__FN void dync__irun_storex(dync__irun *, const dync__interp_step *, int64_t n);
+DYNC__FN void dync__irun_expand(const dync__irun *, const dync__interp_step *);
+
+/* ---- interp_reduce.c ------------------------------------------------------------------------- */
+/* Bytes of a reduction's state and of a tile's partial results. */
+DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *, int mode, int64_t rows);
+DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *, int mode, int64_t rows,
+                                         int64_t inner);
+/* Around a phase, and for each of its tiles. */
+DYNC__FN void dync__ired_begin(const dync__irun *, const dync__interp_reduce *);
+DYNC__FN void dync__ired_take(const dync__irun *, const dync__interp_reduce *, const char *tile);
+DYNC__FN void dync__ired_end(const dync__irun *, const dync__interp_reduce *);
+/* The running sums of a tile of F32, F64 or I64, which go on from the row vector s->b. */
+DYNC__FN void dync__ired_scan(const dync__irun *, const dync__interp_step *);
 #endif
 
 /* ==== codegen/codemem.h ============================================================================ */
@@ -19627,6 +19692,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int isa);
+DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {
@@ -19910,6 +19976,8 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void)
  * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
  * buffer.
  * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
+
+DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 
 static int dync__lp_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 DYNC__FN int dync__lp_phase(const dync__loop_plan *b, int i)
@@ -26854,14 +26922,14 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
     return true;
 }
 
-/* ==== codegen/interp_seldom.c ====================================================================== */
-/* codegen/interp_seldom.c: what only a seldom-taken select needs, such as fmod of a quotient beyond
- * 2^250, is skipped by the tile interpreter where no lane of the tile wants it, as x86_seldom.c's
- * code goes round it. Before: interp_plan.c (levels, what is needed); after: interp_emit.c, which
- * emits the skip. Instructions that stand one after another before their select are looked for, and
- * no others. */
+/* ==== codegen/interp_cold.c ======================================================================== */
+/* codegen/interp_cold.c: the cold path: what only a select that rarely holds needs, such as fmod of
+ * a quotient beyond 2^250, is skipped by the tile interpreter where no lane of the tile wants it,
+ * as machine code goes round it (x86_seldom.c). Before: plan_loops.c (levels, what is needed);
+ * after: interp_emit.c, which emits the skip. Instructions that stand one after another before
+ * their select are looked for, and no others. */
 
-static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
+static void dync__ib_cold_escape(const dync__ib *b, uint8_t *escapes, int i)
 {
     int32_t arg[3];
     int n = dync__lp_operands(&b->p, i, arg);
@@ -26871,19 +26939,19 @@ static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
 /* The first instruction of those before `select` that it alone needs for its second operand; select
  * itself where they are too few. What makes no step here (constants, values of rows) may stand
  * among them. escapes: by instruction, scratch. */
-static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
+static int dync__ib_cold_first(const dync__ib *b, int select, uint8_t *escapes)
 {
     const dync__inst *s = dync__lp_inst(&b->p, select);
     int first = select, worth = 0, list = dync__lp_list(&b->p, select);
     memset(escapes, 0, (size_t)b->p.k->inst.n);
     for (int i = select + 1; i < b->p.k->inst.n; i++)
-        if (b->p.needed[i]) dync__seldom_escape(b, escapes, i);
+        if (b->p.needed[i]) dync__ib_cold_escape(b, escapes, i);
     escapes[s->arg[0]] = escapes[s->arg[2]] = 1;
     for (int i = select - 1; i >= 0; i--) {
         const dync__inst *in = dync__lp_inst(&b->p, i);
         if (!b->p.needed[i] || in->prim == DYNC__P_const_) continue;
         if (b->p.level[i] < 2) {
-            dync__seldom_escape(b, escapes, i);
+            dync__ib_cold_escape(b, escapes, i);
             continue;
         }
         bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan &&
@@ -26892,10 +26960,10 @@ static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
         first = i;
         worth++;
     }
-    return worth < DYNC__SELDOM_WORTH || s->arg[0] >= first ? select : first;
+    return worth < DYNC__COLD_WORTH || s->arg[0] >= first ? select : first;
 }
 
-DYNC__FN void dync__ib_find_seldom(dync__ib *b)
+DYNC__FN void dync__ib_find_cold(dync__ib *b)
 {
     int n = b->p.k->inst.n;
     uint8_t *escapes = dync__arena_alloc(b->p.arena, (size_t)n);
@@ -26903,14 +26971,14 @@ DYNC__FN void dync__ib_find_seldom(dync__ib *b)
         b->failed = true;
         return;
     }
-    for (int i = 0; i < n; i++) b->seldom[i] = -1;
+    for (int i = 0; i < n; i++) b->cold[i] = -1;
     for (int i = 0; i < n; i++) {
         const dync__inst *in = dync__lp_inst(&b->p, i);
         if (!b->p.needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->p.level[i] < 2 ||
             b->p.clamp[i])
             continue;
-        int first = dync__seldom_first(b, i, escapes);
-        if (first < i) b->seldom[first] = i;
+        int first = dync__ib_cold_first(b, i, escapes);
+        if (first < i) b->cold[first] = i;
     }
 }
 
@@ -27097,13 +27165,14 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     o->value = dst;
 }
 
-static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
-                                     int phase)
+static dync__tile dync__ib_tile(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
+                                int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
     int type = dync__lp_inst(&b->p, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
+    case DYNC__P_random: return dync__tile_uniform(in->type, in->imm.i == 2);
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
@@ -27165,11 +27234,11 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
     int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
-    dync__tile_fn widen = dync__tile_widen(b->isa, dtype);
+    dync__tile widen = dync__tile_widen(b->isa, dtype);
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+    bool view = !widen.fn && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
                 !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
                    : dync__ib_result(b, i, level, phase);
@@ -27178,7 +27247,7 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.stream = stream;
-    s.fn = widen;
+    s.tile = widen;
     dync__ib_emit(b, s);
     return dst;
 }
@@ -27227,7 +27296,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.imm = b->p.k->buf.at[in->buf].size;
-    s.fn = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
+    s.tile = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
     return dst;
 }
@@ -27253,7 +27322,7 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.stream = dync__ib_stream(b, in->access, level);
-    s.fn = dync__tile_narrow(b->isa, dtype);
+    s.tile = dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
 }
 
@@ -27288,7 +27357,6 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.bytes = (uint8_t)dync__type_bytes(r.type);
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
-    r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
     static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
@@ -27329,14 +27397,8 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
-    dync__tile_fn fn;
-    if (in->prim != DYNC__P_random)
-        fn = dync__ib_kernel(b, i, n, o, level, phase);
-    else {
-        dync__ib_make_vector(b, &o[0], level, phase);
-        fn = dync__tile_uniform(b->isa, in->type, in->imm.i == 2);
-    }
-    if (!fn) {
+    dync__tile tile = dync__ib_tile(b, i, n, o, level, phase);
+    if (!tile.fn) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->p.k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
@@ -27349,7 +27411,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.b = o[1].value;
     s.c = o[2].value;
     s.imm = in->imm.i;
-    s.fn = fn;
+    s.tile = tile;
     for (int a = 0; a < n; a++) {
         if (!o[a].scalar) continue;
         bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
@@ -27414,7 +27476,7 @@ typedef struct dync__ib_skip {
 
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
 {
-    int n = b->p.k->inst.n, select = b->seldom[first], phase = dync__lp_phase(&b->p, select);
+    int n = b->p.k->inst.n, select = b->cold[first], phase = dync__lp_phase(&b->p, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     dync__ib_operand o = dync__ib_fetch(b, dync__lp_inst(&b->p, select)->arg[0], 2, phase);
     if (o.scalar) return; /* one value for all lanes: nothing is skipped */
@@ -27466,7 +27528,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
     for (int i = 0; i < b->p.k->inst.n && !b->failed; i++) {
         if (!b->p.needed[i]) continue;
         b->section = dync__lp_list(&b->p, i);
-        if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
+        if (b->cold[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
         if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
         dync__ib_emit_inst(b, i, dync__lp_phase(&b->p, i));
     }
@@ -27485,8 +27547,6 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
  * grains of DYNC__TILE_GRAIN elements combined pairwise (vertical sums differ from horizontal
  * ones).
  * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
-
-DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
@@ -27579,18 +27639,9 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 {
     for (int i = 0; i < b->reduce.n; i++) {
         dync__interp_reduce *r = &b->reduce.at[i];
-        size_t rows = (size_t)b->p.rows, inner = (size_t)b->p.inner;
-        bool vertical = b->p.mode == DYNC__LP_VERTICAL;
-        if (r->kind >= DYNC__R_ARGMAX) {
-            r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
-            continue;
-        }
-        r->acc = dync__ib_take(b, vertical
-                                      ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
-                                      : 65 * sizeof(int64_t));
-        r->partial = dync__ib_take(
-            b, vertical ? (inner + 1) / 2 * rows * r->bytes
-                        : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
+        r->acc = dync__ib_take(b, dync__ired_state_bytes(r, b->p.mode, b->p.rows));
+        r->partial =
+            dync__ib_take(b, dync__ired_partial_bytes(r, b->p.mode, b->p.rows, b->p.inner));
     }
 }
 
@@ -27606,7 +27657,7 @@ static bool dync__ib_alloc(dync__ib *b)
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
-    b->seldom = b->wide_phase + n;
+    b->cold = b->wide_phase + n;
     return true;
 }
 
@@ -27621,144 +27672,96 @@ static void *dync__ib_place(char *block, size_t *at, const void *from, size_t by
 }
 
 static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp_steps *all,
-                              const int32_t *section, const int64_t *sizes)
+                              const int32_t *section)
 {
-    dync__code none, *c = block ? (dync__code *)(void *)block : &none;
-    size_t at = (sizeof(dync__code) + 15) & ~(size_t)15;
+    dync__interp none, *c = block ? (dync__interp *)(void *)block : &none;
+    size_t at = (sizeof(dync__interp) + 15) & ~(size_t)15;
 #define DYNC__IB_PLACE(vec) dync__ib_place(block, &at, (vec).at, (size_t)(vec).n * sizeof *(vec).at)
-    c->steps = dync__ib_place(block, &at, all->at, (size_t)all->n * sizeof *all->at);
+    c->steps = DYNC__IB_PLACE(*all);
     c->values = DYNC__IB_PLACE(b->value);
     c->streams = DYNC__IB_PLACE(b->stream);
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
     c->section =
         dync__ib_place(block, &at, section, (size_t)(2 * b->p.n_phases + 3) * sizeof *section);
-    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->p.k->buf.n * sizeof *sizes);
-    c->name = dync__ib_place(block, &at, b->p.k->name, strlen(b->p.k->name) + 1);
     at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
     c->consts = DYNC__IB_PLACE(b->constant);
 #undef DYNC__IB_PLACE
     return at;
 }
 
-static dync__code *dync__ib_finish(dync__ib *b)
+static dync__interp *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
-    int lists = 2 * b->p.n_phases + 2, phase_steps = 0;
+    int lists = 2 * b->p.n_phases + 2;
     int32_t *section = dync__arena_alloc(b->p.arena, (size_t)(lists + 1) * sizeof *section);
-    int64_t *sizes = dync__arena_alloc(b->p.arena, ((size_t)b->p.k->buf.n + 1) * sizeof *sizes);
-    if (!section || !sizes) return NULL;
+    if (!section) return NULL;
     for (int l = 0; l < lists; l++) {
         section[l] = all.n;
-        if (l >= 2 && l % 2 == 0) phase_steps += b->list[l].n;
         for (int i = 0; i < b->list[l].n; i++)
             if (!dync__avec_push(b->p.arena, &all, b->list[l].at[i])) return NULL;
     }
     section[lists] = all.n;
-    for (int i = 0; i < b->p.k->buf.n; i++) sizes[i] = b->p.k->buf.at[i].size;
-    size_t bytes = dync__ib_layout(b, NULL, &all, section, sizes);
+    size_t bytes = dync__ib_layout(b, NULL, &all, section);
     char *block = dync__calloc(bytes);
     if (!block) return NULL;
-    dync__ib_layout(b, block, &all, section, sizes);
-    dync__code *c = (dync__code *)(void *)block;
+    dync__ib_layout(b, block, &all, section);
+    dync__interp *c = (dync__interp *)(void *)block;
     c->isa = b->isa;
     c->mode = b->p.mode;
     c->n_phases = b->p.n_phases;
-    c->n_bufs = b->p.k->buf.n;
     c->n_rows = b->p.n_rows;
     c->n_inner = b->p.n_inner;
     c->tile_rows = b->p.rows;
     c->tile_inner = DYNC__MAX(b->p.inner, 1);
     c->row_group = b->p.mode == DYNC__LP_SQUARE ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
-    c->empty = b->p.n_rows == 0;
-    c->has_reduce = b->p.has_reduce;
     c->serial = b->p.serial;
-    for (int l = 1; l < lists; l += 2)
-        for (int i = 0; i < b->list[l].n; i++)
-            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER ||
-                              b->list[l].at[i].kind == DYNC__STEP_DIRECT;
-    c->n_steps = all.n;
     c->n_values = b->value.n;
-    c->n_streams = b->stream.n;
-    c->n_dims = b->dim.n;
     c->n_reduces = b->reduce.n;
-    c->n_consts = b->constant.n;
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->p.rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
     c->keep_bytes = (size_t)(b->p.keep_bytes * b->p.rows);
-    c->ns = (double)(b->p.n_rows * b->p.n_inner) * (phase_steps + 1) /
-            (b->isa == 2   ? 24
-             : b->isa == 1 ? 12
-                           : 6);
     c->block_bytes = bytes;
     return c;
 }
 
-static dync__code *dync__ib_compile(dync__ib *b)
+/* With narrower tiles where those in use do not fit the first cache. */
+static bool dync__ib_compile(dync__ib *b)
 {
-    if (!dync__ib_alloc(b)) return NULL;
+    if (!dync__ib_alloc(b)) return false;
     for (;; b->p.lanes /= 2) {
         dync__lp_cut(&b->p);
-        dync__ib_find_seldom(b);
+        dync__ib_find_cold(b);
         if (!b->failed) dync__ib_emit_all(b);
-        if (b->failed) return NULL;
+        if (b->failed) return false;
         dync__ib_liveness(b);
         dync__ib_assign(b);
         dync__ib_reduce_scratch(b);
-        if (b->failed) return NULL;
+        if (b->failed) return false;
         if (b->p.lanes <= DYNC__TILE_GRAIN ||
             b->lane_bytes * b->p.rows * b->p.inner <= DYNC__INTERP_L1_BYTES)
-            break;
+            return true;
     }
-    return dync__ib_finish(b);
 }
 
-/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
- * buffer passes once. */
-static double dync__ib_memory_ns(const dync__ib *b)
+DYNC__FN dync__interp *dync__interp_new(dync__loop_plan *p, int isa)
 {
-    double bytes = 0;
-    for (int i = 0; i < b->p.k->buf.n; i++) {
-        const dync__buf *buf = &b->p.k->buf.at[i];
-        int64_t n = b->p.n_rows * b->p.n_inner;
-        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
-                          dync__dtype_info(buf->dtype)->bytes);
-    }
-    return bytes < 1 << 20 ? 0 : bytes / 50;
-}
-
-DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
-{
-    return dync__code_new_for(k, dync__tile_isa(), true);
-}
-
-DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
-{
-    dync__arena arena;
     dync__ib b;
-    memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
+    b.p = *p;
     b.isa = isa;
-    b.p.transposes = DYNC__JIT_X86 && isa != 0;
-    const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
-    dync__code *code = NULL;
-    if (expanded && dync__lp_begin(&b.p, expanded, &arena)) code = dync__ib_compile(&b);
-    if (code && jit) code->jit = dync__jit_new(&b.p, isa);
-    if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
-    dync__arena_free(&arena);
-    return code;
+    return dync__ib_compile(&b) ? dync__ib_finish(&b) : NULL;
 }
 
-DYNC__FN void dync__code_free(dync__code *c)
+DYNC__FN void dync__interp_free(dync__interp *c)
 {
-    if (!c) return;
-    dync__jit_free(c->jit);
-    dync__free(c, c->block_bytes);
+    if (c) dync__free(c, c->block_bytes);
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s)
+static void dync__interp_dump_step(dync__str *out, const dync__interp *c,
+                                   const dync__interp_step *s)
 {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
@@ -27783,16 +27786,14 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
     dync__str_add(out, "\n");
 }
 
-DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
+DYNC__FN void dync__interp_dump(dync__str *out, const dync__interp *c)
 {
     static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
-    dync__str_addf(out,
-                   "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
-                   c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
+    dync__str_addf(out, " %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
+                   modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
-    if (c->jit) dync__jit_dump(out, c->jit);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
         if (l == 0)
@@ -27800,7 +27801,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
         else
             dync__str_addf(out, l % 2 ? "  row %d\n" : "  phase %d\n", (l - 1) / 2);
         for (int i = c->section[l]; i < c->section[l + 1]; i++)
-            dync__code_dump_step(out, c, &c->steps[i]);
+            dync__interp_dump_step(out, c, &c->steps[i]);
     }
 }
 DYNC__WARM
@@ -28337,9 +28338,10 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
-DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c,
-                                             void *const *buffers, const uint64_t rng[2])
+DYNC__OFTEN DYNC__FN dync_status dync__jit_run(const dync__code *c, void *const *buffers,
+                                               const uint64_t rng[2])
 {
+    const dync__jit *jit = c->jit;
     int threads = dync__pool_worth(c->ns);
     if (threads > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written
@@ -28399,10 +28401,9 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return status;
 }
 #else
-static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers,
-                                 const uint64_t rng[2])
+DYNC__FN dync_status dync__jit_run(const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
-    (void)jit, (void)c, (void)buffers, (void)rng;
+    (void)c, (void)buffers, (void)rng;
     return DYNC_OK;
 }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
@@ -28417,14 +28418,6 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return DYNC_OK;
 }
 #endif
-
-DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers,
-                                                uint64_t rng_seed, uint64_t rng_offset)
-{
-    const uint64_t rng[2] = {rng_seed, rng_offset};
-    if (c->empty) return DYNC_OK;
-    return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
-}
 DYNC__BESIDE_JIT
 
 /* ==== codegen/gemm_run.c =========================================================================== */
@@ -28826,45 +28819,23 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
 }
 DYNC__SPARE
 
-/* ==== codegen/interp_run.c ========================================================================= */
-/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
- * dync__code_run.
- *
- * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
- * worker owns scratch, a table of pointers (one per value) and five counters that say where the
- * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
- * where rows are few and nothing is reduced (few long rows in parts: jit_run.c), by index: the same
- * thread count gives the same bits. Nothing is allocated for kernels that need no scratch, and else
- * from the calling thread's cache. */
-
-typedef struct dync__irun {
-    const dync__code *c;
-    void *const *buffers;
-    char *scratch, *keep;
-    char **ptr;
-    int64_t from[DYNC__FROM_N];
-    int64_t rows, inner, n; /* of the tile; n = rows * inner */
-    uint64_t seed, offset;
-    dync_status status;
-} dync__irun;
+/* ==== codegen/interp_move.c ======================================================================== */
+/* codegen/interp_move.c: the tile interpreter's loads and stores: between memory, as a stream's
+ * loops walk it, and tiles, which are dense. Before: interp_run.c calls; elements of other storage
+ * dtypes pass the tile conversions on the way. */
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__lp_dim *d, int n, int64_t index)
+static int64_t dync__irun_nest(const dync__interp *c, dync__interp_nest nest, int64_t index)
 {
+    const dync__lp_dim *d = c->dims + nest.at;
     int64_t off = 0;
-    for (int i = n - 1; i > 0; i--) {
+    if (nest.n == 0 || index == 0) return 0;
+    for (int i = nest.n - 1; i > 0; i--) {
         off += index % d[i].extent * d[i].stride;
         index /= d[i].extent;
     }
     return off + index * d[0].stride;
-}
-
-DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
-{
-    if (nest.n == 0 || index == 0) return 0;
-    const dync__lp_dim *d = c->dims + nest.at;
-    return nest.n == 1 ? index * d->stride : dync__irun_nest_deep(d, nest.n, index);
 }
 
 /* Element offset of everything but the lanes. */
@@ -28873,7 +28844,7 @@ static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *
     return s->offset + dync__irun_nest(r->c, s->fixed, r->from[s->fixed_from]);
 }
 
-static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
+DYNC__FN char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t off = dync__irun_fixed(r, st) +
@@ -28885,14 +28856,12 @@ DYNC__RARE static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, in
 {
     if (r->status == DYNC_OK)
         r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld",
-                               r->c->name, (long long)at, (long long)size);
+                               r->name, (long long)at, (long long)size);
     return r->status;
 }
 
-/* The index that a load along one line adds to its access; false where the line would leave the
- * buffer. */
-static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n,
-                                  int64_t *index)
+DYNC__FN bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n,
+                                    int64_t *index)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     memcpy(index, r->ptr[s->a], sizeof *index);
@@ -28908,49 +28877,30 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
 
 /* ---- moving elements ------------------------------------------------------------------------- */
 
-#define DYNC__IRUN_MOVE(T, name)                                                             \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)  \
-    {                                                                                        \
-        T *d = to;                                                                           \
-        const T *s = from;                                                                   \
-        if (stride == 1 && n >= 16) {                                                        \
-            memcpy(d, s, (size_t)n * sizeof(T));                                             \
-            return;                                                                          \
-        }                                                                                    \
-        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                \
-    }                                                                                        \
-    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride) \
-    {                                                                                        \
-        T *d = to;                                                                           \
-        const T *s = from;                                                                   \
-        if (stride == 1 && n >= 16) {                                                        \
-            memmove(d, s, (size_t)n * sizeof(T));                                            \
-            return;                                                                          \
-        }                                                                                    \
-        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                \
+/* Copies of strided elements, the whole in rows: those along which memory is dense go inside. */
+#define DYNC__IRUN_COPY(T, name)                                                                 \
+    static void dync__irun_copy_##name(T *to, int64_t to_step, const T *from, int64_t from_step, \
+                                       int64_t n)                                                \
+    {                                                                                            \
+        for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * from_step];                   \
     }
-DYNC__IRUN_MOVE(uint8_t, 1)
-DYNC__IRUN_MOVE(uint16_t, 2)
-DYNC__IRUN_MOVE(uint32_t, 4)
-DYNC__IRUN_MOVE(uint64_t, 8)
+DYNC__IRUN_COPY(uint8_t, 1)
+DYNC__IRUN_COPY(uint16_t, 2)
+DYNC__IRUN_COPY(uint32_t, 4)
+DYNC__IRUN_COPY(uint64_t, 8)
 
-static void dync__irun_in(void *to, const void *from, int64_t n, int64_t stride, int bytes)
+DYNC__FN void dync__irun_copy(void *to, int64_t to_step, const void *from, int64_t from_step,
+                              int64_t n, int bytes)
 {
-    switch (bytes) {
-    case 1: dync__irun_in_1(to, from, n, stride); break;
-    case 2: dync__irun_in_2(to, from, n, stride); break;
-    case 4: dync__irun_in_4(to, from, n, stride); break;
-    default: dync__irun_in_8(to, from, n, stride); break;
+    if (to_step == 1 && from_step == 1 && n >= 16) {
+        memmove(to, from, (size_t)(n * bytes));
+        return;
     }
-}
-
-static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride, int bytes)
-{
     switch (bytes) {
-    case 1: dync__irun_out_1(to, from, n, stride); break;
-    case 2: dync__irun_out_2(to, from, n, stride); break;
-    case 4: dync__irun_out_4(to, from, n, stride); break;
-    default: dync__irun_out_8(to, from, n, stride); break;
+    case 1: dync__irun_copy_1(to, to_step, from, from_step, n); break;
+    case 2: dync__irun_copy_2(to, to_step, from, from_step, n); break;
+    case 4: dync__irun_copy_4(to, to_step, from, from_step, n); break;
+    default: dync__irun_copy_8(to, to_step, from, from_step, n); break;
     }
 }
 
@@ -28961,7 +28911,7 @@ typedef struct dync__irun_walk {
     int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
 } dync__irun_walk;
 
-static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest,
+static void dync__irun_walk_start(dync__irun_walk *w, const dync__interp *c, dync__interp_nest nest,
                                   int64_t index)
 {
     w->d = c->dims + nest.at;
@@ -28993,111 +28943,111 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
     return DYNC__MIN(piece, left);
 }
 
-/* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
-#define DYNC__IRUN_SQUARE(T, name)                                                               \
-    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,           \
-                                            int64_t row, int64_t inner)                          \
-    {                                                                                            \
-        int64_t pitch = r->inner;                                                                \
-        if (inner == 1) {                                                                        \
-            for (int64_t i = 0; i < r->rows; i++)                                                \
-                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));               \
-            return;                                                                              \
-        }                                                                                        \
-        for (int64_t j = 0; j < pitch; j++)                                                      \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner]; \
-    }                                                                                            \
-    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,          \
-                                             int64_t row, int64_t inner)                         \
-    {                                                                                            \
-        int64_t pitch = r->inner;                                                                \
-        if (inner == 1) {                                                                        \
-            for (int64_t i = 0; i < r->rows; i++)                                                \
-                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));               \
-            return;                                                                              \
-        }                                                                                        \
-        for (int64_t j = 0; j < pitch; j++)                                                      \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j]; \
-    }
-DYNC__IRUN_SQUARE(uint8_t, 1)
-DYNC__IRUN_SQUARE(uint16_t, 2)
-DYNC__IRUN_SQUARE(uint32_t, 4)
-DYNC__IRUN_SQUARE(uint64_t, 8)
-
 static bool dync__irun_is_square(const dync__irun *r, int level)
 {
     return level == 2 && r->c->mode == DYNC__LP_SQUARE;
 }
 
-static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
-                                 const dync__lp_dim *d, int bytes)
+/* A stream's lanes from number `start` on: its memory, and how a tile of n of them is walked. */
+typedef struct dync__irun_lanes {
+    char *memory;
+    dync__interp_nest nest;
+    int64_t start, n;
+    int level, bytes;
+    bool store; /* from the tile to memory */
+} dync__irun_lanes;
+
+static void dync__irun_piece(const dync__irun_lanes *l, int64_t offset, int64_t stride, char *tile,
+                             int64_t tile_step, int64_t n)
 {
-    switch (bytes) {
-    case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
-    case 2: dync__irun_square_in_2(r, to, from, d[0].stride, d[1].stride); break;
-    case 4: dync__irun_square_in_4(r, to, from, d[0].stride, d[1].stride); break;
-    default: dync__irun_square_in_8(r, to, from, d[0].stride, d[1].stride); break;
-    }
+    char *at = l->memory + offset * l->bytes;
+    if (l->store)
+        dync__irun_copy(at, stride, tile, tile_step, n, l->bytes);
+    else
+        dync__irun_copy(tile, tile_step, at, stride, n, l->bytes);
 }
 
-static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
-                                  const dync__lp_dim *d, int bytes)
+/* Rows x inner elements, row after row in the tile, along whichever loop memory is dense in. */
+static void dync__irun_square(const dync__irun *r, const dync__irun_lanes *l, char *tile)
 {
-    switch (bytes) {
-    case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
-    case 2: dync__irun_square_out_2(r, to, from, d[0].stride, d[1].stride); break;
-    case 4: dync__irun_square_out_4(r, to, from, d[0].stride, d[1].stride); break;
-    default: dync__irun_square_out_8(r, to, from, d[0].stride, d[1].stride); break;
-    }
+    const dync__lp_dim *d = r->c->dims + l->nest.at; /* the rows, the inner loop */
+    int64_t first = l->start * d[1].stride;
+    if (d[1].stride == 1)
+        for (int64_t i = 0; i < r->rows; i++)
+            dync__irun_piece(l, first + i * d[0].stride, 1, tile + i * r->inner * l->bytes, 1,
+                             r->inner);
+    else
+        for (int64_t j = 0; j < r->inner; j++)
+            dync__irun_piece(l, first + j * d[1].stride, d[0].stride, tile + j * l->bytes, r->inner,
+                             r->rows);
 }
 
-static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
-                              dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+static void dync__irun_move(const dync__irun *r, const dync__irun_lanes *l, char *tile)
 {
-    const dync__lp_dim *d = r->c->dims + nest.at;
-    if (dync__irun_is_square(r, level)) {
-        dync__irun_square_in(r, to, from + start * d[1].stride * bytes, d, bytes);
-        return;
-    }
-    if (nest.n <= 1) {
-        int64_t stride = nest.n ? d->stride : 0;
-        dync__irun_in(to, from + start * stride * bytes, n, stride, bytes);
-        return;
-    }
+    const dync__lp_dim *d = r->c->dims + l->nest.at;
+    int64_t stride = l->nest.n ? d[l->nest.n - 1].stride : 0;
     dync__irun_walk w;
-    dync__irun_walk_start(&w, r->c, nest, start);
-    int64_t stride = d[nest.n - 1].stride;
-    for (int64_t left = n; left > 0;) {
+    if (dync__irun_is_square(r, l->level)) {
+        dync__irun_square(r, l, tile);
+        return;
+    }
+    if (l->nest.n <= 1) {
+        dync__irun_piece(l, l->start * stride, stride, tile, 1, l->n);
+        return;
+    }
+    dync__irun_walk_start(&w, r->c, l->nest, l->start);
+    for (int64_t left = l->n; left > 0;) {
         int64_t piece = dync__irun_walk_piece(&w, left);
-        dync__irun_in(to, from + w.offset * bytes, piece, stride, bytes);
+        dync__irun_piece(l, w.offset, stride, tile, 1, piece);
         dync__irun_walk_on(&w, piece);
-        to += piece * bytes;
+        tile += piece * l->bytes;
         left -= piece;
     }
 }
 
-static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
-                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static dync__irun_lanes dync__irun_lanes_of(const dync__irun *r, const dync__interp_step *s,
+                                            int64_t n, int64_t index, bool store)
 {
-    const dync__lp_dim *d = r->c->dims + nest.at;
-    if (dync__irun_is_square(r, level)) {
-        dync__irun_square_out(r, to + start * d[1].stride * bytes, from, d, bytes);
-        return;
+    const dync__interp_stream *st = &r->c->streams[s->stream];
+    char *memory = (char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
+    dync__irun_lanes l = {memory, st->lanes, r->from[st->lanes_from], n, s->level, s->bytes, store};
+    return l;
+}
+
+static bool dync__irun_is_dense(const dync__irun *r, const dync__irun_lanes *l)
+{
+    return l->nest.n == 1 && r->c->dims[l->nest.at].stride == 1;
+}
+
+DYNC__FN void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
+{
+    int64_t index = 0;
+    if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
+    dync__irun_lanes l = dync__irun_lanes_of(r, s, n, index, false);
+    char *to = r->ptr[s->dst], *raw = r->scratch + r->c->raw_at;
+    if (!s->tile.fn) {
+        dync__irun_move(r, &l, to);
+    } else if (dync__irun_is_dense(r, &l)) {
+        dync__tile_run(&s->tile, to, l.memory + l.start * s->bytes, NULL, NULL, n, 0);
+    } else {
+        dync__irun_move(r, &l, raw);
+        dync__tile_run(&s->tile, to, raw, NULL, NULL, n, 0);
     }
-    if (nest.n <= 1) {
-        int64_t stride = nest.n ? d->stride : 0;
-        dync__irun_out(to + start * stride * bytes, from, n, stride, bytes);
-        return;
-    }
-    dync__irun_walk w;
-    dync__irun_walk_start(&w, r->c, nest, start);
-    int64_t stride = d[nest.n - 1].stride;
-    for (int64_t left = n; left > 0;) {
-        int64_t piece = dync__irun_walk_piece(&w, left);
-        dync__irun_out(to + w.offset * bytes, from, piece, stride, bytes);
-        dync__irun_walk_on(&w, piece);
-        from += piece * bytes;
-        left -= piece;
+}
+
+DYNC__FN void dync__irun_store(const dync__irun *r, const dync__interp_step *s, int64_t n)
+{
+    dync__irun_lanes l = dync__irun_lanes_of(r, s, n, 0, true);
+    char *from = r->ptr[s->a], *raw = r->scratch + r->c->raw_at;
+    if (!s->tile.fn) {
+        dync__irun_move(r, &l, from);
+    } else if (dync__irun_is_dense(r, &l)) {
+        dync__tile_run(&s->tile, l.memory + l.start * s->bytes, from, NULL, NULL, n, 0);
+    } else {
+        dync__tile_run(&s->tile, raw, from, NULL, NULL, n, 0);
+        dync__irun_move(r, &l, raw);
     }
 }
 
@@ -29106,67 +29056,25 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
-
-static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
+DYNC__FN void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t index = 0;
-    if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
-    const char *from = (const char *)r->buffers[s->buf] +
-                       (dync__irun_fixed(r, st) + index) * s->bytes;
-    char *to = r->ptr[s->dst];
-    int64_t start = r->from[st->lanes_from];
-    bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
-    if (!s->fn) {
-        dync__irun_gather(r, to, from, s->level, st->lanes, start, n, s->bytes);
-    } else if (dense) {
-        s->fn(to, from + start * s->bytes, NULL, NULL, n, 0);
-    } else {
-        char *raw = r->scratch + r->c->raw_at;
-        dync__irun_gather(r, raw, from, s->level, st->lanes, start, n, s->bytes);
-        s->fn(to, raw, NULL, NULL, n, 0);
-    }
-}
-
-static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, int64_t n)
-{
-    const dync__interp_stream *st = &r->c->streams[s->stream];
-    char *to = (char *)r->buffers[s->buf] + dync__irun_fixed(r, st) * s->bytes;
-    const char *from = r->ptr[s->a];
-    int64_t start = r->from[st->lanes_from];
-    bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
-    if (!s->fn) {
-        dync__irun_scatter(r, to, from, s->level, st->lanes, start, n, s->bytes);
-    } else if (dense) {
-        s->fn(to + start * s->bytes, from, NULL, NULL, n, 0);
-    } else {
-        char *raw = r->scratch + r->c->raw_at;
-        s->fn(raw, from, NULL, NULL, n, 0);
-        dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
-    }
-}
-
-static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
-{
-    const dync__interp_stream *st = &r->c->streams[s->stream];
+    const dync__lp_dim *d = r->c->dims + st->lanes.at;
     int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st),
             start = r->from[st->lanes_from];
     if (dync__irun_is_square(r, s->level)) {
-        const dync__lp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
             dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
                             d[1].stride, r->inner);
         return;
     }
+    int64_t stride = st->lanes.n ? d[st->lanes.n - 1].stride : 0;
     if (st->lanes.n <= 1) {
-        int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0;
         dync__irun_iota(to, base + start * stride, stride, n);
         return;
     }
     dync__irun_walk w;
     dync__irun_walk_start(&w, r->c, st->lanes, start);
-    int64_t stride = w.d[w.n - 1].stride;
     for (int64_t left = n; left > 0;) {
         int64_t piece = dync__irun_walk_piece(&w, left);
         dync__irun_iota(to, base + w.offset, stride, piece);
@@ -29186,10 +29094,10 @@ static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_
     return false;
 }
 
-static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t n)
+DYNC__FN void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const char *from = r->buffers[s->buf];
-    char *to = s->fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
+    char *to = s->tile.fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a],
                   *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
@@ -29202,18 +29110,18 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
         default: ((uint64_t *)(void *)to)[i] = ((const uint64_t *)(const void *)from)[at]; break;
         }
     }
-    if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n, 0);
+    if (s->tile.fn) dync__tile_run(&s->tile, r->ptr[s->dst], to, NULL, NULL, n, 0);
 }
 
-static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
+DYNC__FN void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     char *to = r->buffers[s->buf];
     const char *from = r->ptr[s->a];
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->b],
                   *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
-    if (s->fn) {
-        s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n, 0);
+    if (s->tile.fn) {
+        dync__tile_run(&s->tile, r->scratch + r->c->raw_at, from, NULL, NULL, n, 0);
         from = r->scratch + r->c->raw_at;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -29222,16 +29130,9 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
     }
 }
 
-static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
-{
-    const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
-    const uint64_t seed[2] = {r->seed, r->offset};
-    s->fn(r->ptr[s->dst], index, seed, NULL, n, 0);
-}
-
 /* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once
  * per inner index. */
-static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
+DYNC__FN void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
 {
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
@@ -29242,48 +29143,136 @@ static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
         return;
     }
     for (int64_t i = 0; i < r->rows; i++)
-        dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
+        dync__irun_copy(to + i * r->inner * bytes, 1, from + i * bytes, 0, r->inner, bytes);
 }
 
-/* ---- reductions ------------------------------------------------------------------------------ */
+/* ==== codegen/interp_reduce.c ====================================================================== */
+/* codegen/interp_reduce.c: reductions and running sums of the tile interpreter. Before:
+ * interp_run.c, which begins and ends them around a phase and hands over each tile.
+ *
+ * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
+ * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
+ * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
+ * combined as vectors, in levels of DYNC__REDUCE_RADIX. All arithmetic is the tile operation that
+ * combines two partial results. */
 
-/* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart:
- * partials are combined as the digits of a binary counter carry, which sums pairwise. */
-static void dync__irun_push(const dync__interp_reduce *red, char *acc, const void *partial)
+/* ---- along rows ------------------------------------------------------------------------------ */
+
+/* Blocks to compute in: zeros where nothing was put, so that no lane sees what is nobody's. */
+typedef struct dync__ired_pair {
+    _Alignas(64) uint64_t x[DYNC__TILE_LANES], y[DYNC__TILE_LANES];
+} dync__ired_pair;
+
+/* x = y . x: the first elements alone. */
+static void dync__ired_combine(const dync__interp_reduce *red, dync__ired_pair *p, const void *y)
+{
+    memcpy(p->y, y, red->bytes);
+    red->combine.fn(red->combine.op, p->x, p->y, p->x, NULL, 1, 0);
+}
+
+/* State: int64 count of grains, then one partial result for each bit of it, eight bytes apart. */
+static void dync__ired_push(const dync__interp_reduce *red, dync__ired_pair *p, char *acc,
+                            const void *partial)
 {
     int64_t count;
     char *level = acc + sizeof count;
     memcpy(&count, acc, sizeof count);
-    uint64_t x;
-    memcpy(&x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8)
-        red->combine(&x, level, &x, NULL, 1, 0);
-    memcpy(level, &x, red->bytes);
+    memcpy(p->x, partial, red->bytes);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, p, level);
+    memcpy(level, p->x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
 }
 
-static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, void *out)
+static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, void *out)
 {
+    dync__ired_pair p = {{0}, {0}};
     int64_t count;
     const char *level = acc + sizeof count;
     bool first = true;
     memcpy(&count, acc, sizeof count);
-    if (count == 0) memcpy(out, &red->identity, red->bytes);
+    memcpy(p.x, &red->identity, red->bytes);
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
         if (first)
-            memcpy(out, level, red->bytes);
+            memcpy(p.x, level, red->bytes);
         else
-            red->combine(out, level, out, NULL, 1, 0);
+            dync__ired_combine(red, &p, level);
         first = false;
+    }
+    memcpy(out, p.x, red->bytes);
+}
+
+/* n elements to one: the lanes, and beside them identities that the tree reads. What is less than
+ * a block is filled up with identities. */
+static void dync__ired_grain(const dync__interp_reduce *red, const uint64_t *identity,
+                             const char *x, int64_t n, void *out)
+{
+    enum { ALL = DYNC__TILE_LANES, HALF = ALL / 2, ONTO_ITSELF = 1 | 8 };
+    _Alignas(64) uint64_t room[2][ALL + HALF];
+    const dync__tile *t = &red->combine;
+    size_t bytes = red->bytes;
+    char *lanes = (char *)room[0], *next = (char *)room[1];
+    memcpy(lanes, identity, ALL * bytes);
+    memcpy(lanes + ALL * bytes, identity, HALF * bytes);
+    memcpy(next + ALL * bytes, identity, HALF * bytes);
+    if (n >= ALL) t->fn(t->op, lanes, lanes, x, NULL, n / ALL, ONTO_ITSELF);
+    if (n % ALL) {
+        memcpy(next, identity, ALL * bytes);
+        memcpy(next, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
+        t->fn(t->op, lanes, lanes, next, NULL, 1, 0);
+    }
+    for (size_t half = HALF; half > 0; half /= 2) {
+        char *from = lanes;
+        t->fn(t->op, next, from, from + half * bytes, NULL, 1, 0);
+        lanes = next;
+        next = from;
+    }
+    memcpy(out, lanes, bytes);
+}
+
+/* One partial result for each grain of n / length rows. */
+static void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
+                                int64_t length, int64_t n)
+{
+    _Alignas(64) uint64_t identity[DYNC__TILE_LANES];
+    dync__tile_spread(&red->identity, red->bytes, identity);
+    for (int64_t left = length; n > 0; left = left ? left : length) {
+        int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
+        dync__ired_grain(red, identity, x, grain, out);
+        x += grain * red->bytes;
+        out += red->bytes;
+        left -= grain;
+        n -= grain;
     }
 }
 
-/* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into
- * one level, then it goes into the next. The tile is first folded to one vector, halves onto
- * each other. */
-static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
+static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+{
+    char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
+    dync__ired_pair p = {{0}, {0}};
+    int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
+    if (r->c->mode == DYNC__LP_CHUNK) {
+        dync__ired_partials(red, partial, tile, r->inner, r->n);
+        for (int64_t g = 0; g < grains; g++)
+            dync__ired_push(red, &p, acc, partial + g * red->bytes);
+        return;
+    }
+    char *out = r->ptr[red->dst];
+    dync__ired_partials(red, grains == 1 ? out : partial, tile, r->inner, r->n);
+    for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
+        memset(acc, 0, sizeof(int64_t));
+        for (int64_t g = 0; g < grains; g++)
+            dync__ired_push(red, &p, acc, partial + (i * grains + g) * red->bytes);
+        dync__ired_pushed(red, acc, out + i * red->bytes);
+    }
+}
+
+/* ---- rows side by side ----------------------------------------------------------------------- */
+
+/* State: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into one level,
+ * then it goes into the next. The tile is first folded to one vector, halves onto each other. */
+static void dync__ired_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
     size_t bytes = (size_t)r->c->tile_rows * red->bytes;
@@ -29292,12 +29281,12 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     if (count[level + 1] == 0)
         memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
     else
-        red->combine(at + bytes, at + bytes, at, NULL, r->rows, 0);
+        dync__tile_run(&red->combine, at + bytes, at + bytes, at, NULL, r->rows, 0);
     count[level + 1]++;
     count[level] = 0;
 }
 
-static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red,
+static void dync__ired_vertical(const dync__irun *r, const dync__interp_reduce *red,
                                 const char *tile)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
@@ -29305,7 +29294,7 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
          *fold = r->scratch + red->partial;
     for (int64_t j = r->inner; j > 1;) {
         int64_t half = j / 2;
-        red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
+        dync__tile_run(&red->combine, fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
         if (tile != fold && j % 2) memcpy(fold + half * row, tile + half * row, (size_t)row);
         tile = fold;
         j -= half;
@@ -29313,29 +29302,31 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
     if (count[0] == 0)
         memcpy(level, tile, (size_t)row);
     else
-        red->combine(level, level, tile, NULL, r->rows, 0);
+        dync__tile_run(&red->combine, level, level, tile, NULL, r->rows, 0);
     count[0]++;
     for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
-        dync__irun_flush(r, red, l);
+        dync__ired_flush(r, red, l);
 }
 
-static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
+static void dync__ired_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
     const int top = DYNC__REDUCE_LEVELS - 1;
-    for (int l = 0; l < top; l++) dync__irun_flush(r, red, l);
+    for (int l = 0; l < top; l++) dync__ired_flush(r, red, l);
     if (count[top])
         memcpy(out,
                r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
                    (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
     else
-        dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
+        dync__irun_copy(out, 1, &red->identity, 0, r->rows, red->bytes);
 }
 
+/* ---- positions ------------------------------------------------------------------------------- */
+
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRUN_ARG(T, name)                                                            \
-    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,     \
+#define DYNC__IRED_ARG(T, name)                                                            \
+    static void dync__ired_arg_##name(const T *x, T *best, int64_t *where, bool least,     \
                                       int64_t rows, int64_t inner, int64_t row_step,       \
                                       int64_t inner_step, int64_t first)                   \
     {                                                                                      \
@@ -29353,98 +29344,162 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
         }                                                                                  \
     }
 DYNC__STRICT_FP_BEGIN
-DYNC__IRUN_ARG(float, f)
-DYNC__IRUN_ARG(double, d)
-DYNC__IRUN_ARG(int32_t, i)
-DYNC__IRUN_ARG(int64_t, l)
-DYNC__IRUN_ARG(uint8_t, b)
+DYNC__IRED_ARG(float, f)
+DYNC__IRED_ARG(double, d)
+DYNC__IRED_ARG(int32_t, i)
+DYNC__IRED_ARG(int64_t, l)
+DYNC__IRED_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
 /* Takes rows x inner values, the first at position `first`, into best and where. */
-static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best,
+static void dync__ired_arg_take(const dync__interp_reduce *red, const void *x, void *best,
                                 int64_t *where, int64_t rows, int64_t inner, int64_t row_step,
                                 int64_t inner_step, int64_t first)
 {
     bool least = red->kind == DYNC__R_ARGMIN;
     switch (red->type) {
     case DYNC_F32:
-        dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
+        dync__ired_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
     case DYNC_F64:
-        dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
+        dync__ired_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
     case DYNC_I32:
-        dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
+        dync__ired_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
     case DYNC_I64:
-        dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first);
+        dync__ired_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
     default:
-        dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first);
+        dync__ired_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
     }
 }
 
-static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
+static void dync__ired_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
     bool vertical = r->c->mode == DYNC__LP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
-    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
+    dync__ired_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
                         vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
 }
 
-static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
+/* ---- the three of them ----------------------------------------------------------------------- */
+
+static bool dync__ired_is_arg(const dync__interp_reduce *red)
+{
+    return red->kind >= DYNC__R_ARGMAX;
+}
+
+DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *red, int mode, int64_t rows)
+{
+    size_t n = (size_t)rows;
+    if (dync__ired_is_arg(red)) return n * (sizeof(int64_t) + sizeof(double));
+    return mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + n * red->bytes)
+                                     : 65 * sizeof(int64_t);
+}
+
+DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mode, int64_t rows,
+                                         int64_t inner)
+{
+    size_t n = (size_t)inner, each = (size_t)rows * red->bytes;
+    if (dync__ired_is_arg(red)) return 0;
+    return mode == DYNC__LP_VERTICAL ? (n + 1) / 2 * each
+                                     : (n + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN * each;
+}
+
+DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = red->kind >= DYNC__R_ARGMAX       ? r->rows
+    int64_t n = dync__ired_is_arg(red)            ? r->rows
                 : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
                                                   : 1;
-    for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
+    for (int64_t i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
 }
 
-static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+DYNC__FN void dync__ired_take(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
-    char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
-    if (red->kind >= DYNC__R_ARGMAX) {
-        dync__irun_arg(r, red, tile);
-        return;
-    }
-    if (r->c->mode == DYNC__LP_VERTICAL) {
-        dync__irun_vertical(r, red, tile);
-        return;
-    }
-    int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
-    if (r->c->mode == DYNC__LP_CHUNK) {
-        red->partials(partial, tile, NULL, &r->inner, r->n, 0);
-        for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
-        return;
-    }
-    char *out = r->ptr[red->dst];
-    red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n, 0);
-    for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
-        memset(acc, 0, sizeof(int64_t));
-        for (int64_t g = 0; g < grains; g++)
-            dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
-        dync__irun_pushed(red, acc, out + i * red->bytes);
-    }
+    if (dync__ired_is_arg(red))
+        dync__ired_arg(r, red, tile);
+    else if (r->c->mode == DYNC__LP_VERTICAL)
+        dync__ired_vertical(r, red, tile);
+    else
+        dync__ired_rows(r, red, tile);
 }
 
-static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce *red)
+DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red)
 {
     char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
-    if (red->kind >= DYNC__R_ARGMAX) {
+    if (dync__ired_is_arg(red)) {
         for (int64_t i = 0; i < r->rows; i++) {
             int64_t at = ((int64_t *)(void *)acc)[i];
             ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
         }
     } else if (r->c->mode == DYNC__LP_VERTICAL) {
-        dync__irun_vertical_end(r, red, out);
+        dync__ired_vertical_end(r, red, out);
     } else if (r->c->mode == DYNC__LP_CHUNK) {
-        dync__irun_pushed(red, acc, out);
+        dync__ired_pushed(red, acc, out);
     }
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------- */
+/* ---- running sums ---------------------------------------------------------------------------- */
+
+/* Rows side by side: one addition after another. Along a row in groups of eight, as vectors of
+ * machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then what came
+ * before it is added. */
+#define DYNC__IRED_SCAN(T, ACC, name)                                                          \
+    static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, \
+                                       T *y, ACC *carry)                                       \
+    {                                                                                          \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
+        for (; !vertical && rows > 0; rows--, carry++)                                         \
+            for (int64_t end, j = 0; j < inner; j = end) {                                     \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;            \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                            \
+                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,        \
+                        all = quad + four[j & 3];                                              \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;              \
+                    *y++ = (T)(*carry = sum + all);                                            \
+                }                                                                              \
+            }                                                                                  \
+    }
+DYNC__STRICT_FP_BEGIN
+DYNC__IRED_SCAN(float, double, f)
+DYNC__IRED_SCAN(double, double, d)
+DYNC__IRED_SCAN(uint64_t, uint64_t, l) /* unsigned: wraps */
+DYNC__STRICT_FP_END
+
+DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
+{
+    bool vertical = r->c->mode == DYNC__LP_VERTICAL;
+    void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
+    if (s->type == DYNC_F32)
+        dync__ired_scan_f(vertical, r->rows, r->inner, x, y, carry);
+    else if (s->type == DYNC_F64)
+        dync__ired_scan_d(vertical, r->rows, r->inner, x, y, carry);
+    else
+        dync__ired_scan_l(vertical, r->rows, r->inner, x, y, carry);
+}
+
+/* ==== codegen/interp_run.c ========================================================================= */
+/* codegen/interp_run.c: runs what interp.c compiled. Before: code.c calls; after: interp_move.c
+ * loads and stores, interp_tile.c computes, interp_reduce.c reduces.
+ *
+ * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
+ * worker owns scratch, a table of pointers (one per value) and five counters that say where the
+ * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
+ * where rows are few and nothing is reduced (few long rows in parts: jit_run.c), by index: the same
+ * thread count gives the same bits. Nothing is allocated for kernels that need no scratch, and else
+ * from the calling thread's cache. */
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
+{
+    const uint64_t seed[2] = {r->seed, r->offset};
+    dync__tile_run(&s->tile, r->ptr[s->dst], r->ptr[s->a], seed, NULL, n, 0);
+}
 
 static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
@@ -29458,18 +29513,15 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
     case DYNC__STEP_FILL:
-        dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type));
+        dync__irun_copy(r->ptr[s->dst], 1, r->ptr[s->a], 0, n, (int)dync__type_bytes(s->type));
         break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
     case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
-    case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
-    case DYNC__STEP_SCAN:
-        dync__tile_scan(s->type, r->c->mode == DYNC__LP_VERTICAL, r->rows, r->inner, r->ptr[s->a],
-                        r->ptr[s->dst], r->ptr[s->b]);
-        break;
+    case DYNC__STEP_REDUCE: dync__ired_take(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
+    case DYNC__STEP_SCAN: dync__ired_scan(r, s); break;
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] = r->keep +
                          (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
@@ -29488,7 +29540,7 @@ static void dync__irun_spread(const dync__interp_step *s, void *to, const void *
         dync__tile_spread(arg[i], s->bytes, lanes[i]);
         arg[i] = lanes[i];
     }
-    s->fn(to, arg[0], arg[1], arg[2], n, s->scalars);
+    dync__tile_run(&s->tile, to, arg[0], arg[1], arg[2], n, s->scalars);
 }
 
 static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
@@ -29497,7 +29549,7 @@ static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t 
     if (s->spread)
         dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
     else
-        s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
+        dync__tile_run(&s->tile, ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
 }
 
 static bool dync__irun_any(const uint8_t *lane, int64_t n)
@@ -29524,11 +29576,13 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
     }
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
 static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t end)
 {
-    const dync__code *c = r->c;
+    const dync__interp *c = r->c;
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == phase) dync__irun_reduce_begin(r, &c->reduces[i]);
+        if (c->reduces[i].phase == phase) dync__ired_begin(r, &c->reduces[i]);
     for (int64_t j = begin; j < end; j += c->tile_inner) {
         r->inner = DYNC__MIN(c->tile_inner, end - j);
         r->n = r->rows * r->inner;
@@ -29537,13 +29591,13 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
         dync__irun_steps(r, 2 + 2 * phase, r->n);
     }
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
+        if (c->reduces[i].phase == phase) dync__ired_end(r, &c->reduces[i]);
 }
 
 static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
                              int64_t inner_end)
 {
-    const dync__code *c = r->c;
+    const dync__interp *c = r->c;
     dync__irun_steps(r, 0, 1);
     for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
         r->rows =
@@ -29560,7 +29614,7 @@ static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, 
 
 static void dync__irun_pointers(dync__irun *r)
 {
-    const dync__code *c = r->c;
+    const dync__interp *c = r->c;
     for (int i = 0; i < c->n_values; i++) {
         const dync__interp_value *v = &c->values[i];
         r->ptr[i] = v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at]
@@ -29568,7 +29622,7 @@ static void dync__irun_pointers(dync__irun *r)
     }
 }
 
-static size_t dync__irun_bytes(const dync__code *c)
+static size_t dync__irun_bytes(const dync__interp *c)
 {
     return ((size_t)c->n_values * sizeof(char *) + 63) / 64 * 64 + c->scratch_bytes + c->keep_bytes;
 }
@@ -29596,7 +29650,7 @@ static void dync__irun_part(void *user, int part, int n_parts)
 {
     dync__irun_job *job = user;
     dync__irun r = *job->base;
-    const dync__code *c = r.c;
+    const dync__interp *c = r.c;
     size_t bytes = dync__irun_bytes(c);
     char *memory = dync__alloc_data(bytes);
     if (!memory) {
@@ -29618,33 +29672,36 @@ static void dync__irun_part(void *user, int part, int n_parts)
 }
 
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
-DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
+DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, const dync__code *code)
 {
-    const dync__code *c = r->c;
-    int threads = dync__pool_worth(c->ns);
+    const dync__interp *c = r->c;
+    int threads = dync__pool_worth(code->ns);
     if (threads < 2) return false;
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
             inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
+    bool apart = !code->has_reduce && !code->stores_rows;
+    dync__irun_job job = {r, row_tiles < 2 * threads && apart, DYNC_OK};
     int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
-    *status = job.status;
+    r->status = job.status;
     return true;
 }
 
-DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
+DYNC__FN dync_status dync__interp_run(const dync__code *code, void *const *buffers,
                                       const uint64_t rng[2])
 {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
+    const dync__interp *c = code->interp;
     dync__irun r;
     r.c = c;
+    r.name = code->name;
     r.buffers = buffers;
     r.seed = rng[0];
     r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (!c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
+    if (!c->serial && dync__irun_in_parallel(&r, code)) return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;
@@ -29656,51 +29713,48 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
 DYNC__HOT
 
 /* ==== codegen/interp_tile.c ======================================================================== */
-/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive,
- * compute type and form. Before: interp.c looks kernels up when it compiles; after: interp_run.c
- * calls them.
+/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive and
+ * compute type. Before: interp_emit.c looks operations up; after: interp_run.c runs them.
  *
- * One list macro per family, expanded for each instruction set (V its name, A its attributes), so
- * there is no file per machine. The compiler vectorises each loop; DYNC__TILE_CODE asks it to,
- * whatever flags the user compiles with, and keeps contraction and fast-math out. Loops may run
- * in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
- * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
- * results. */
+ * Portable C that the compiler vectorises: DYNC__TILE_SET is the whole of it, and stands once as it
+ * is and once more for AVX2 (DYNC__TILE_AVX2). Loops are of DYNC__TILE_LANES elements, a length
+ * that the compiler knows: no remainder, no check whether operands overlap, so that each is a few
+ * vector instructions. dync__tile_run takes what is less than a block through buffers. All
+ * operations of a type share a function, which compiles in half the time of one each. They may run
+ * in place (d equal to an operand), which DYNC__TILE_LOOP tells the compiler is harmless. Results
+ * are the same bits in both forms but for fma, which rounds once where the machine has it. AVX-512
+ * runs the AVX2 form: tiles stay in the first cache, where 64-byte vectors gave 5 %. Letters: f
+ * float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the results. */
 
+/* DYNC__TILE_CODE asks for vectors whatever flags the user compiles with, and keeps contraction and
+ * fast-math out; what is left out gives these loops nothing and takes half the time. */
 #if defined(__clang__)
 #define DYNC__TILE_CODE
+#define DYNC__TILE_LOOP \
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
+#define DYNC__TILE_SLOW_LOOP /* it would warn of what it cannot vectorise */
 #elif defined(__GNUC__)
-#define DYNC__TILE_CODE                                                                      \
-    __attribute__((optimize("O1", "expensive-optimizations", "tree-vectorize",               \
-                            "vect-cost-model=very-cheap", "no-fast-math", "fp-contract=off", \
-                            "no-trapping-math", "no-tree-scev-cprop", "no-tree-ccp",         \
-                            "no-tree-dominator-opts", "no-ivopts")))
-#define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
+#define DYNC__TILE_FLAGS                                                                      \
+    optimize("O1", "expensive-optimizations", "tree-vectorize", "vect-cost-model=very-cheap", \
+             "no-fast-math", "fp-contract=off", "no-trapping-math", "no-tree-scev-cprop",     \
+             "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")
+#define DYNC__TILE_LOOP _Pragma("GCC ivdep")
+#define DYNC__TILE_SLOW_LOOP DYNC__TILE_LOOP
 #else
 #define DYNC__TILE_CODE
-#define DYNC__TILE_IVDEP
+#define DYNC__TILE_LOOP
+#define DYNC__TILE_SLOW_LOOP
 #endif
-#if defined(__x86_64__) && defined(__GNUC__)
-#define DYNC__TILE_X86 1
-/* OLD: what has a twin for AVX2 and runs before AVX2 alone: slow, and quick to compile. BASE: what
- * has none, or not beside machine code */
-#if defined(__clang__)
-#define DYNC__TILE_OLD __attribute__((minsize))
-#define DYNC__TILE_BASE
+#if defined(__x86_64__) && defined(__clang__)
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
-#else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
-#define DYNC__TILE_SLOW(level)                                                             \
-    __attribute__((optimize(level, "no-fast-math", "fp-contract=off", "no-trapping-math"), \
-                   target("ieee-fp")))
-#define DYNC__TILE_OLD DYNC__TILE_SLOW("O0")
-#define DYNC__TILE_BASE DYNC__TILE_SLOW("Og")
-#define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
+#elif defined(__x86_64__) && defined(__GNUC__)
+/* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#define DYNC__TILE_CODE __attribute__((DYNC__TILE_FLAGS, target("ieee-fp")))
+#define DYNC__TILE_AVX2 __attribute__((DYNC__TILE_FLAGS, target("ieee-fp,avx2,fma")))
+#elif defined(__GNUC__) && !defined(__clang__)
+#define DYNC__TILE_CODE __attribute__((DYNC__TILE_FLAGS))
 #endif
-#else
-#define DYNC__TILE_X86 0
-#define DYNC__TILE_OLD DYNC__TILE_CODE
-#define DYNC__TILE_BASE DYNC__TILE_CODE
-#endif
+
 /* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
  * say; one of bits it leaves alone. */
 #if defined(__clang__)
@@ -29736,7 +29790,9 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- scalar formulas ------------------------------------------------------------------------- */
+/* ---- scalar formulas of operands a, b
+ * ------------------------------------------------------------
+ */
 
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op(uint32_t) b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op(uint64_t) b)
@@ -29756,110 +29812,76 @@ DYNC__STRICT_FP_BEGIN
      : a >= HI ? HIGH                        \
      : a < -HI ? LOW                         \
                : (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
+#define DYNC__TILE_MAX(t) DYNC__TILE_PICK(t, a > b || a != a, a, b)
+#define DYNC__TILE_MIN(t) DYNC__TILE_PICK(t, a < b || a != a, a, b)
 
-/* Families. Each function costs the user some 5 ms of compile time, so: AVX-512 uses AVX2's
- * variants; int64, BOOL and what does not vectorise have one; and where machine code takes the hot
- * loops (DYNC__JIT_X86), AVX2 keeps float, double's fma (for equal bits) and halves alone, for
- * kernels that stay interpreted. Scalar operands have none of their own. X(V, A, primitive, letter,
- * operand type, result type, expression) F: what C's mathematical functions of that type end in */
+/* Families: X(primitive, operand type, result type, expression). F: what C's mathematical functions
+ * of that type end in. SLOW: what is not vectorised everywhere. */
 /* clang-format off */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
-    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b)                       \
-    X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b)                       \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
-    X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b))                               \
-    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b))                               \
-    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                      \
-    X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
-/* clang-format on */
-/* clang-format off */
-#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F)                                                   \
-    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a))                  \
-    X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a))                 \
-    X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
-/* clang-format on */
-#define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
-/* clang-format off */
-#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                          \
-    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                       \
-    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
-    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
-    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                  \
-    X(V, A, le, t, T, uint8_t, a <= b)                                                             \
-    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
-    X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
-/* clang-format on */
-#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U) \
-    X(V, A, neg, t, T, T, (T)(0 - (U)a))       \
-    X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(BINARY, UNARY, V, A)                                     \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(BINARY, UNARY, V, A)                                     \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
-/* clang-format off */
-#define DYNC__TILE_BOOL(X, V, A)                                                                   \
-    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
-    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
-    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)           \
-    X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
-/* clang-format on */
-#define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
-/* clang-format off */
-#define DYNC__TILE_DIVISION(X, V, A)                                                               \
-    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                           \
-    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                           \
-    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t))                                     \
-    X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
-/* clang-format on */
-/* X(V, A, from letter, from type, to letter, to type, expression) */
-/* clang-format off */
-#define DYNC__TILE_CASTS(X, V, A)                                                                  \
-    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)             \
-    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)          \
-    X(V, A, i, int32_t, l, int64_t, a)                                                             \
-    X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)                                \
-    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                 \
-    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)            \
-    X(V, A, f, float, i, int32_t,                                                                  \
-      DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))                            \
-    X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
-/* clang-format on */
-/* clang-format off */
-#define DYNC__TILE_RARE_CASTS(X, V, A)                                                             \
-    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)          \
-    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                 \
-    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)            \
-    X(V, A, f, float, l, int64_t,                                                                  \
+#define DYNC__TILE_COMPARES(X, T)                                                                  \
+    X(eq, T, uint8_t, a == b)  X(ne, T, uint8_t, a != b)  X(lt, T, uint8_t, a < b)                 \
+    X(le, T, uint8_t, a <= b)
+#define DYNC__TILE_FLOAT_BINARY(X, t, T)                                                           \
+    X(add, T, T, a + b)  X(sub, T, T, a - b)  X(mul, T, T, a * b)  X(div, T, T, a / b)             \
+    X(min, T, T, DYNC__TILE_MIN(t))           X(max, T, T, DYNC__TILE_MAX(t))                      \
+    X(maxsel, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                               \
+    X(minsel, T, T, DYNC__TILE_PICK(t, b < a, b, a))                                               \
+    DYNC__TILE_COMPARES(X, T)
+#define DYNC__TILE_FLOAT_UNARY(X, SLOW, T, F)                                                      \
+    X(neg, T, T, -a)           X(abs, T, T, fabs##F(a))    X(floor, T, T, floor##F(a))             \
+    X(ceil, T, T, ceil##F(a))  X(trunc, T, T, trunc##F(a)) X(rint, T, T, rint##F(a))               \
+    SLOW(sqrt, T, T, DYNC__TILE_SQRT(F, a))
+#define DYNC__TILE_INT_BINARY(X, SLOW, T, U, bits, OP)                                             \
+    X(add, T, T, OP(+))  X(sub, T, T, OP(-))  X(mul, T, T, OP(*))                                  \
+    X(and_, T, T, OP(&)) X(or_, T, T, OP(|))  X(xor_, T, T, OP(^))                                 \
+    X(min, T, T, a < b ? a : b)               X(max, T, T, a > b ? a : b)                          \
+    X(shl, T, T, DYNC__TILE_SHL(T, U, bits))  X(shr, T, T, DYNC__TILE_SHR(T, U, bits))             \
+    SLOW(div, T, T, DYNC__TILE_DIV(T, U))     SLOW(rem, T, T, DYNC__TILE_REM(T))                   \
+    DYNC__TILE_COMPARES(X, T)
+#define DYNC__TILE_INT_UNARY(X, T, U)                                                              \
+    X(neg, T, T, (T)(0 - (U)a))  X(abs, T, T, a < 0 ? (T)(0 - (U)a) : a)  X(not_, T, T, ~a)
+#define DYNC__TILE_BOOL_BINARY(X)                                                                  \
+    X(and_, uint8_t, uint8_t, a & b)  X(or_, uint8_t, uint8_t, a | b)                              \
+    X(xor_, uint8_t, uint8_t, a ^ b)  DYNC__TILE_COMPARES(X, uint8_t)
+/* X(from letter, from type, to letter, to type, expression) */
+#define DYNC__TILE_CASTS(X)                                                                        \
+    X(f, float, d, double, (double)a)     X(d, double, f, float, (float)a)                         \
+    X(i, int32_t, f, float, (float)a)     X(i, int32_t, d, double, (double)a)                      \
+    X(i, int32_t, l, int64_t, a)          X(l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)\
+    X(b, uint8_t, f, float, (float)a)     X(b, uint8_t, i, int32_t, a)                             \
+    X(f, float, b, uint8_t, a != 0)       X(i, int32_t, b, uint8_t, a != 0)                        \
+    X(l, int64_t, f, float, (float)a)     X(l, int64_t, d, double, (double)a)                      \
+    X(b, uint8_t, d, double, (double)a)   X(b, uint8_t, l, int64_t, a)                             \
+    X(d, double, b, uint8_t, a != 0)      X(l, int64_t, b, uint8_t, a != 0)                        \
+    X(f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))      \
+    X(d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))      \
+    X(f, float, l, int64_t,                                                                        \
       DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
-    X(V, A, d, double, l, int64_t,                                                                 \
+    X(d, double, l, int64_t,                                                                       \
       DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 /* clang-format on */
 
 /* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
 
-/* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float
+/* x: the bits of an f16 in a uint32_t; y: the float's. Subnormals are rebuilt by a float
  * subtraction of normal numbers. */
-#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                \
+#define DYNC__TILE_F16_TO_FLOAT(x, y)                                                 \
     uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                \
-    float half_;                                                                      \
+    float f16_;                                                                       \
     uint32_t low_ = mag_ + 0x38800000u;                                               \
-    memcpy(&half_, &low_, 4);                                                         \
-    half_ -= 6.103515625e-05f;                                                        \
-    memcpy(&sub_, &half_, 4);                                                         \
+    memcpy(&f16_, &low_, 4);                                                          \
+    f16_ -= 6.103515625e-05f;                                                         \
+    memcpy(&sub_, &f16_, 4);                                                          \
     (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) | \
           ((x) & 0x8000u) << 16;
 /* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose
- * last place is a half's 2^-24. */
-#define DYNC__TILE_FLOAT_TO_HALF(x, y)                               \
+ * last place is an f16's 2^-24. */
+#define DYNC__TILE_FLOAT_TO_F16(x, y)                                \
     uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u; \
-    float half_;                                                     \
-    memcpy(&half_, &mag_, 4);                                        \
-    half_ += 0.5f;                                                   \
-    memcpy(&sub_, &half_, 4);                                        \
+    float f16_;                                                      \
+    memcpy(&f16_, &mag_, 4);                                         \
+    f16_ += 0.5f;                                                    \
+    memcpy(&sub_, &f16_, 4);                                         \
     uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;            \
     uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;          \
     (y) = (mag_ >= 0x47800000u  ? big_                               \
@@ -29872,401 +29894,226 @@ DYNC__STRICT_FP_BEGIN
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-#define DYNC__TILE_HEAD(A, name)                                                            \
-    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n, \
-                       int scalars)
-/* The inner loop of known length becomes straight vector code and the rest stays scalar and small,
- * which compiles in a third of the time of one loop with versions and epilogues. NEXT moves the
- * pointers; a scalar operand, which is there DYNC__TILE_LANES times, stands still. */
-#if defined(__clang__)
-#define DYNC__TILE_LOOP \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
-#else
-#define DYNC__TILE_LOOP DYNC__TILE_IVDEP
-#endif
-#define DYNC__TILE_FOR_AS(LOOP, NEXT, ...)                                                  \
-    for (; n >= DYNC__TILE_LANES; n -= DYNC__TILE_LANES) {                                  \
-        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++){__VA_ARGS__} d += DYNC__TILE_LANES; \
-        NEXT;                                                                               \
-    }                                                                                       \
-    for (int i = 0; i < (int)n; i++) {                                                      \
-        __VA_ARGS__                                                                         \
-    }
-#define DYNC__TILE_FOR(NEXT, ...) DYNC__TILE_FOR_AS(DYNC__TILE_LOOP, NEXT, __VA_ARGS__)
-#if defined(__clang__)
-/* what it cannot vectorise and would warn about */
-#define DYNC__TILE_SLOW_FOR(NEXT, ...) DYNC__TILE_FOR_AS(, NEXT, __VA_ARGS__)
-#else
-#define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
-#endif
+enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_TYPES };
+enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
+enum { DYNC__TILE_FMA = DYNC__TILE_TYPES, DYNC__TILE_DFMA }; /* of three operands, else select */
+/* of conversions between storage and compute types */
+enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
+
+#define DYNC__TILE_HEAD(A, name)                                                         \
+    A static void name(int op, void *d_, const void *a_, const void *b_, const void *c_, \
+                       int64_t n, int scalars)
+/* NEXT moves the pointers on; that of a scalar operand, which is there DYNC__TILE_LANES times,
+ * stands still. */
 #define DYNC__TILE_STEP(operand) (int64_t)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
-#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e) \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)           \
-    {                                                           \
-        R *d = d_;                                              \
-        const T *x = a_;                                        \
-        (void)b_, (void)c_, (void)scalars;                      \
-        FOR(x += DYNC__TILE_LANES, T a = x[i]; d[i] = (R)(e);)  \
+#define DYNC__TILE_BOTH (d += DYNC__TILE_LANES, x += DYNC__TILE_LANES)
+#define DYNC__TILE_FOR(LOOP, NEXT, ...)                                 \
+    for (; n > 0; n--, NEXT) {                                          \
+        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++) { __VA_ARGS__ } \
+    }                                                                   \
+    return;
+#define DYNC__TILE_CASE(LOOP, NEXT, value, R, ...) \
+    case value: {                                  \
+        R *d = d_;                                 \
+        DYNC__TILE_FOR(LOOP, NEXT, __VA_ARGS__)    \
     }
-#define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
-    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
-    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_AS(FOR, V, A, prim, t, T, R, e)        \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                   \
-    {                                                                   \
-        R *d = d_;                                                      \
-        const T *x = a_, *y = b_;                                       \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1); \
-        (void)c_;                                                       \
-        FOR((x += dx, y += dy), T a = x[i], b = y[i]; d[i] = (R)(e);)   \
+#define DYNC__TILE_CASE1(prim, T, R, e) \
+    DYNC__TILE_CASE(DYNC__TILE_LOOP, DYNC__TILE_BOTH, DYNC__P_##prim, R, T a = x[i]; d[i] = (R)(e);)
+#define DYNC__TILE_SLOW1(prim, T, R, e)                                                   \
+    DYNC__TILE_CASE(DYNC__TILE_SLOW_LOOP, DYNC__TILE_BOTH, DYNC__P_##prim, R, T a = x[i]; \
+                    d[i] = (R)(e);)
+#define DYNC__TILE_CASE2(prim, T, R, e)                                                          \
+    DYNC__TILE_CASE(DYNC__TILE_LOOP, (d += dd, x += dx, y += dy), DYNC__P_##prim, R, T a = x[i], \
+                    b = y[i];                                                                    \
+                    d[i] = (R)(e);)
+#define DYNC__TILE_SLOW2(prim, T, R, e)                                                   \
+    DYNC__TILE_CASE(DYNC__TILE_SLOW_LOOP, (d += dd, x += dx, y += dy), DYNC__P_##prim, R, \
+                    T a = x[i], b = y[i];                                                 \
+                    d[i] = (R)(e);)
+#define DYNC__TILE_UNARY(V, A, t, T, ...)          \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_unary_##t) \
+    {                                              \
+        const T *x = a_;                           \
+        (void)b_, (void)c_, (void)scalars;         \
+        switch (op) {                              \
+            __VA_ARGS__ default : break;           \
+        }                                          \
     }
-#define DYNC__TILE_DEFINE_BINARY(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_THREE(V, A, prim, t, T, X, e)                                            \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const X *x = a_;                                                                           \
-        const T *y = b_, *z = c_;                                                                  \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2);   \
-        DYNC__TILE_FOR((x += dx, y += dy, z += dz), X a = x[i]; T b = y[i], c = z[i]; d[i] = (e);) \
+#define DYNC__TILE_BINARY(V, A, t, T, ...)                                                       \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_binary_##t)                                              \
+    {                                                                                            \
+        const T *x = a_, *y = b_;                                                                \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dd = DYNC__TILE_STEP(3); \
+        (void)c_;                                                                                \
+        switch (op) {                                                                            \
+            __VA_ARGS__ default : break;                                                         \
+        }                                                                                        \
     }
-#define DYNC__TILE_DEFINE_FMA(V, A, t, T, e) DYNC__TILE_DEFINE_THREE(V, A, fma, t, T, T, e)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T) \
-    DYNC__TILE_DEFINE_THREE(V, A, select, t, T, uint8_t, a ? b : c)
-#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                       \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                      \
-    {                                                                     \
-        T *d = d_;                                                        \
-        const F *x = a_;                                                  \
-        (void)b_, (void)c_, (void)scalars;                                \
-        DYNC__TILE_FOR(x += DYNC__TILE_LANES, F a = x[i]; d[i] = (T)(e);) \
+#define DYNC__TILE_CASE3(value, X, T, e)                                                    \
+    case value: {                                                                           \
+        T *d = d_;                                                                          \
+        const X *x = a_;                                                                    \
+        const T *y = b_, *z = c_;                                                           \
+        DYNC__TILE_FOR(DYNC__TILE_LOOP, (d += DYNC__TILE_LANES, x += dx, y += dy, z += dz), \
+                       X a = x[i];                                                          \
+                       T b = y[i], c = z[i]; d[i] = (e);)                                   \
+    }
+#define DYNC__TILE_SELECT(t, T) DYNC__TILE_CASE3(DYNC__TILE_##t, uint8_t, T, a ? b : c)
+#define DYNC__TILE_THREE(V, A, FMAF, FMA)                                                        \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_three)                                                   \
+    {                                                                                            \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2); \
+        switch (op) {                                                                            \
+            DYNC__TILE_CASE3(DYNC__TILE_FMA, float, float, FMAF)                                 \
+            DYNC__TILE_CASE3(DYNC__TILE_DFMA, double, double, FMA)                               \
+            DYNC__TILE_SELECT(f, uint32_t)                                                       \
+            DYNC__TILE_SELECT(d, uint64_t)                                                       \
+            DYNC__TILE_SELECT(b, uint8_t)                                                        \
+        default: break;                                                                          \
+        }                                                                                        \
+    }
+#define DYNC__TILE_CASE_CAST(f, F, t, T, e)                                          \
+    case DYNC__TILE_##f *DYNC__TILE_TYPES + DYNC__TILE_##t: {                        \
+        T *d = d_;                                                                   \
+        const F *x = a_;                                                             \
+        DYNC__TILE_FOR(DYNC__TILE_LOOP, DYNC__TILE_BOTH, F a = x[i]; d[i] = (T)(e);) \
+    }
+#define DYNC__TILE_CAST(V, A)                                       \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_cast)                       \
+    {                                                               \
+        (void)b_, (void)c_, (void)scalars;                          \
+        switch (op) {                                               \
+            DYNC__TILE_CASTS(DYNC__TILE_CASE_CAST) default : break; \
+        }                                                           \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
-#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                 \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                          \
-    {                                                                                    \
-        T *d = d_;                                                                       \
-        const F *s = a_;                                                                 \
-        (void)b_, (void)c_, (void)scalars;                                               \
-        DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;) \
+#define DYNC__TILE_CASE_CONVERT(value, F, T, ...)                           \
+    case value: {                                                           \
+        T *d = d_;                                                          \
+        const F *x = a_;                                                    \
+        DYNC__TILE_FOR(DYNC__TILE_LOOP, DYNC__TILE_BOTH, F x0 = x[i]; T y0; \
+                       __VA_ARGS__ d[i] = y0;)                              \
     }
 #define DYNC__TILE_FLOAT_BITS \
-    uint32_t x, y;            \
-    memcpy(&x, &x0, 4);
-#define DYNC__TILE_DEFINE_HALVES(V, A)                                                            \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float, uint32_t x = x0, y;               \
-                              DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                 \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float, uint32_t y = (uint32_t)x0 << 16; \
-                              memcpy(&y0, &y, 4);)                                                \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                  \
-                              DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y)                \
-                                  y0 = (uint16_t)y;)                                              \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                 \
-                              DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y)                \
-                                  y0 = (uint16_t)y;)
-#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                         \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                       \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                         \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                        \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                 \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;) \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)    \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t,                                  \
-                              y0 = (int16_t)(uint16_t)(uint32_t)x0;)                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t,                                   \
-                              y0 = (int8_t)(uint8_t)(uint32_t)x0;)                               \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                   \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                     \
-                              DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y <<= 16;     \
-                              memcpy(&y0, &y, 4);)
-/* Two steps in one loop body would fight over the names of the macros above: a half is wrapped
- * through the same bits. */
-#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                        \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                     \
-                              DYNC__TILE_FLOAT_BITS{DYNC__TILE_FLOAT_TO_HALF(x, y)} uint32_t z; \
-                              {DYNC__TILE_HALF_TO_FLOAT(y, z)} memcpy(&y0, &z, 4);)
+    uint32_t u, v;            \
+    memcpy(&u, &x0, 4);
+/* clang-format off */
+#define DYNC__TILE_CONVERTS(X)                                                                     \
+    X(DYNC__TILE_WIDEN + DYNC_F16, uint16_t, float,                                                \
+      uint32_t u = x0, v; DYNC__TILE_F16_TO_FLOAT(u, v) memcpy(&y0, &v, 4);)                       \
+    X(DYNC__TILE_WIDEN + DYNC_BF16, uint16_t, float,                                               \
+      uint32_t v = (uint32_t)x0 << 16; memcpy(&y0, &v, 4);)                                        \
+    X(DYNC__TILE_WIDEN + DYNC_I16, int16_t, int32_t, y0 = x0;)                                     \
+    X(DYNC__TILE_WIDEN + DYNC_I8, int8_t, int32_t, y0 = x0;)                                       \
+    X(DYNC__TILE_WIDEN + DYNC_U8, uint8_t, int32_t, y0 = x0;)                                      \
+    X(DYNC__TILE_WIDEN + DYNC_BOOL, uint8_t, uint8_t, y0 = x0 != 0;)                               \
+    X(DYNC__TILE_NARROW + DYNC_F16, float, uint16_t,                                               \
+      DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_F16(u, v) y0 = (uint16_t)v;)                       \
+    X(DYNC__TILE_NARROW + DYNC_BF16, float, uint16_t,                                              \
+      DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(u, v) y0 = (uint16_t)v;)                      \
+    X(DYNC__TILE_NARROW + DYNC_I16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)               \
+    X(DYNC__TILE_NARROW + DYNC_I8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)                  \
+    X(DYNC__TILE_WRAP + DYNC_I16, int32_t, int32_t, y0 = (int16_t)(uint16_t)(uint32_t)x0;)         \
+    X(DYNC__TILE_WRAP + DYNC_I8, int32_t, int32_t, y0 = (int8_t)(uint8_t)(uint32_t)x0;)            \
+    X(DYNC__TILE_WRAP + DYNC_U8, int32_t, int32_t, y0 = x0 & 255;)                                 \
+    X(DYNC__TILE_WRAP + DYNC_BF16, float, float,                                                   \
+      DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(u, v) v <<= 16; memcpy(&y0, &v, 4);)          \
+    X(DYNC__TILE_WRAP + DYNC_F16, float, float,                                                    \
+      DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_F16(u, v) }                                      \
+      uint32_t w; { DYNC__TILE_F16_TO_FLOAT(v, w) } memcpy(&y0, &w, 4);)
+/* clang-format on */
+#define DYNC__TILE_CONVERT(V, A)                                          \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_convert)                          \
+    {                                                                     \
+        (void)b_, (void)c_, (void)scalars;                                \
+        switch (op) {                                                     \
+            DYNC__TILE_CONVERTS(DYNC__TILE_CASE_CONVERT) default : break; \
+        }                                                                 \
+    }
+
+/* ---- the set, twice -------------------------------------------------------------------------- */
+
+typedef struct dync__tile_set {
+    dync__tile_fn unary[DYNC__TILE_TYPES], binary[DYNC__TILE_TYPES], three, cast, convert;
+} dync__tile_set;
+
+#define DYNC__TILE_INTS(V, A, t, T, U, bits, OP)                                                 \
+    DYNC__TILE_BINARY(V, A, t, T,                                                                \
+                      DYNC__TILE_INT_BINARY(DYNC__TILE_CASE2, DYNC__TILE_SLOW2, T, U, bits, OP)) \
+    DYNC__TILE_UNARY(V, A, t, T, DYNC__TILE_INT_UNARY(DYNC__TILE_CASE1, T, U))
+#define DYNC__TILE_FLOATS(V, A, t, T, F)                                           \
+    DYNC__TILE_BINARY(V, A, t, T, DYNC__TILE_FLOAT_BINARY(DYNC__TILE_CASE2, t, T)) \
+    DYNC__TILE_UNARY(V, A, t, T, DYNC__TILE_FLOAT_UNARY(DYNC__TILE_CASE1, DYNC__TILE_SLOW1, T, F))
+#define DYNC__TILE_SET(V, A, FMAF, FMA)                                                   \
+    DYNC__TILE_FLOATS(V, A, f, float, f)                                                  \
+    DYNC__TILE_FLOATS(V, A, d, double, )                                                  \
+    DYNC__TILE_INTS(V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                         \
+    DYNC__TILE_INTS(V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                         \
+    DYNC__TILE_BINARY(V, A, b, uint8_t, DYNC__TILE_BOOL_BINARY(DYNC__TILE_CASE2))         \
+    DYNC__TILE_UNARY(V, A, b, uint8_t, DYNC__TILE_CASE1(not_, uint8_t, uint8_t, a ^ 1))   \
+    DYNC__TILE_THREE(V, A, FMAF, FMA)                                                     \
+    DYNC__TILE_CAST(V, A)                                                                 \
+    DYNC__TILE_CONVERT(V, A)                                                              \
+    static const dync__tile_set dync__tile_##V = {                                        \
+        {dync__tile_##V##_unary_f, dync__tile_##V##_unary_d, dync__tile_##V##_unary_i,    \
+         dync__tile_##V##_unary_l, dync__tile_##V##_unary_b},                             \
+        {dync__tile_##V##_binary_f, dync__tile_##V##_binary_d, dync__tile_##V##_binary_i, \
+         dync__tile_##V##_binary_l, dync__tile_##V##_binary_b},                           \
+        dync__tile_##V##_three,                                                           \
+        dync__tile_##V##_cast,                                                            \
+        dync__tile_##V##_convert};
+
+#if !defined(__x86_64__) && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
+DYNC__TILE_SET(base, DYNC__TILE_CODE, fmaf(a, b, c), fma(a, b, c))
+#else
+DYNC__TILE_SET(base, DYNC__TILE_CODE, a *b + c, a *b + c)
+#endif
+#if defined(DYNC__TILE_AVX2)
+DYNC__TILE_SET(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
+#endif
 
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
- * {seed, offset}. */
-#define DYNC__TILE_PHILOX(i)                                                      \
-    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;             \
-    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1; \
-    c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
-#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                            \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                             \
-    {                                                                                            \
-        T *d = d_;                                                                               \
-        const int64_t *x = a_;                                                                   \
-        const uint64_t *seed = b_, offset = seed[1];                                             \
-        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                   \
-        (void)c_, (void)scalars;                                                                 \
-        DYNC__TILE_FOR(x += DYNC__TILE_LANES, uint64_t at = offset + (uint64_t)x[i], m0, m1;     \
-                       uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;    \
-                       DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u)         \
-                           DYNC__TILE_PHILOX(3u) DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u)     \
-                               DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u) DYNC__TILE_PHILOX(8u) \
-                                   DYNC__TILE_PHILOX(9u)(void) c2;                               \
-                       (void)c3; d[i] = RESULT;)                                                 \
-    }
-#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                        \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f)) \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                  \
-                              (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) *              \
-                                  (1.0 / 9007199254740992.0))                                   \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double,                                                 \
-                              (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) *              \
-                                  (1.0 / 9007199254740992.0))
-
-/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
- * Machine code (x86_reduce.c) keeps this order. */
-#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                      \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                \
-    {                                                                                 \
-        T *d = d_;                                                                    \
-        const T *x = a_;                                                              \
-        int64_t length = *(const int64_t *)c_, left = length;                         \
-        (void)b_, (void)scalars;                                                      \
-        for (const T *end = (const T *)a_ + n; x < end;) {                            \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0; \
-            T lane[32];                                                               \
-            for (int k = 0; k < 32; k++) lane[k] = identity;                          \
-            for (; j + 32 <= grain; j += 32)                                          \
-                for (int k = 0; k < 32; k++) {                                        \
-                    T a = lane[k], b = x[j + k];                                      \
-                    lane[k] = OP;                                                     \
-                }                                                                     \
-            for (int k = 0; j + k < grain; k++) {                                     \
-                T a = lane[k], b = x[j + k];                                          \
-                lane[k] = OP;                                                         \
-            }                                                                         \
-            for (int k = 0; k < 16; k++) {                                            \
-                T a = lane[k], b = lane[k + 16];                                      \
-                lane[k] = OP;                                                         \
-            }                                                                         \
-            for (int k = 0; k < 8; k++) {                                             \
-                T a = lane[k], b = lane[k + 8];                                       \
-                lane[k] = OP;                                                         \
-            }                                                                         \
-            for (int k = 0; k < 4; k++) {                                             \
-                T a = lane[k], b = lane[k + 4];                                       \
-                lane[k] = OP;                                                         \
-            }                                                                         \
-            for (int k = 0; k < 2; k++) {                                             \
-                T a = lane[k], b = lane[k + 2];                                       \
-                lane[k] = OP;                                                         \
-            }                                                                         \
-            {                                                                         \
-                T a = lane[0], b = lane[1];                                           \
-                *d++ = OP;                                                            \
-            }                                                                         \
-            x += grain;                                                               \
-            left -= grain;                                                            \
-            if (left == 0) left = length;                                             \
-        }                                                                             \
-    }
-/* The same, one element after another: exact in any order, or rare. */
-#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)         \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                         \
-    {                                                                          \
-        T *d = d_;                                                             \
-        const T *x = a_;                                                       \
-        int64_t length = *(const int64_t *)c_, left = length;                  \
-        (void)b_, (void)scalars;                                               \
-        for (const T *end = x + n; x < end;) {                                 \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN; \
-            T a = x[0];                                                        \
-            for (int64_t j = 1; j < grain; j++) {                              \
-                T b = x[j];                                                    \
-                a = OP;                                                        \
-            }                                                                  \
-            *d++ = a;                                                          \
-            x += grain;                                                        \
-            left -= grain;                                                     \
-            if (left == 0) left = length;                                      \
-        }                                                                      \
-    }
-/* clang-format off */
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T)                                                    \
-    X(V, A, sum, t, T, 0, a + b)                                                                   \
-    X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b))                    \
-    X(V, A, min, t, T, (T)HUGE_VAL, DYNC__TILE_PICK(t, a < b || a != a, a, b))
-/* clang-format on */
-/* clang-format off */
-#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
-    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                      \
-    X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
-    X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
-    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
-    X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
-/* clang-format on */
-
-/* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as
- * vectors of machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then
- * what came before it is added. */
-#define DYNC__TILE_DEFINE_SCAN(T, ACC, name)                                                   \
-    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, \
-                                       T *y, ACC *carry)                                       \
-    {                                                                                          \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
-            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
-        for (; !vertical && rows > 0; rows--, carry++)                                         \
-            for (int64_t end, j = 0; j < inner; j = end) {                                     \
-                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;            \
-                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                            \
-                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,        \
-                        all = quad + four[j & 3];                                              \
-                    last = one, two_before = two, two = pair, four[j & 3] = quad;              \
-                    *y++ = (T)(*carry = sum + all);                                            \
-                }                                                                              \
-            }                                                                                  \
-    }
-DYNC__TILE_DEFINE_SCAN(float, double, f)
-DYNC__TILE_DEFINE_SCAN(double, double, d)
-DYNC__TILE_DEFINE_SCAN(uint64_t, uint64_t, l) /* unsigned: wraps */
-DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x,
-                              void *y, void *carry)
+ * {seed, offset}. op: 0 F32, 1 F64, 2 another F64. */
+DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
 {
-    if (type == DYNC_F32)
-        dync__tile_scan_f(vertical, rows, inner, x, y, carry);
-    else if (type == DYNC_F64)
-        dync__tile_scan_d(vertical, rows, inner, x, y, carry);
-    else
-        dync__tile_scan_l(vertical, rows, inner, x, y, carry);
+    const int64_t *x = a_;
+    const uint64_t seed = *(const uint64_t *)b_, offset = ((const uint64_t *)b_)[1];
+    uint32_t c[4][DYNC__TILE_LANES];
+    const uint32_t *low = c[op == 2 ? 2 : 0], *high = c[op == 2 ? 3 : 1];
+    float *f = d_;
+    double *d = d_;
+    (void)c_, (void)scalars;
+    for (; n > 0; n--, x += DYNC__TILE_LANES) {
+        uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+        for (int i = 0; i < DYNC__TILE_LANES; i++) {
+            uint64_t at = offset + (uint64_t)x[i];
+            c[0][i] = (uint32_t)at, c[1][i] = (uint32_t)(at >> 32), c[2][i] = c[3][i] = 0;
+        }
+        for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u)
+            for (int i = 0; i < DYNC__TILE_LANES; i++) {
+                uint64_t m0 = (uint64_t)c[0][i] * 0xd2511f53u, m1 = (uint64_t)c[2][i] * 0xcd9e8d57u;
+                c[0][i] = (uint32_t)(m1 >> 32) ^ c[1][i] ^ k0, c[1][i] = (uint32_t)m1;
+                c[2][i] = (uint32_t)(m0 >> 32) ^ c[3][i] ^ k1, c[3][i] = (uint32_t)m0;
+            }
+        for (int i = 0; i < DYNC__TILE_LANES && op == 0; i++)
+            *f++ = (float)(int32_t)(low[i] >> 8) * (1.0f / 16777216.0f);
+        for (int i = 0; i < DYNC__TILE_LANES && op != 0; i++)
+            *d++ = (double)(int64_t)(((uint64_t)high[i] << 32 | low[i]) >> 11) *
+                   (1.0 / 9007199254740992.0);
+    }
 }
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
-enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
-enum {
-    DYNC__TILE_R_sum = DYNC__R_SUM,
-    DYNC__TILE_R_prod = DYNC__R_PROD,
-    DYNC__TILE_R_max = DYNC__R_MAX,
-    DYNC__TILE_R_min = DYNC__R_MIN,
-    DYNC__TILE_R_any = DYNC__R_ANY,
-    DYNC__TILE_R_all = DYNC__R_ALL
-};
-typedef struct dync__tile_table {
-    dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N];
-    dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
-    dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
-    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 2];
-} dync__tile_table;
-
-#define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
-#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
-    [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
-#define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
-    [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
-
-#define DYNC__TILES_FLOAT(V, A, t, T, U, F)                            \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)      \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)     \
-    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F) \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, U)                               \
-    DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
-#define DYNC__TILES_WIDE(V, A)                                              \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
-    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t)                              \
-    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                          \
-    DYNC__TILE_DEFINE_CONVERTS(V, A)                                        \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                        \
-    DYNC__TILE_DEFINE_UNIFORMS(V, A)
-#define DYNC__TILES_PLAIN(V, A)                                             \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
-    DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t)                              \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A)                         \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                           \
-    DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t)                              \
-    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                       \
-    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                     \
-    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
-#define DYNC__TILE_ROWS_FLOAT(V, t)                    \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, )  \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , ) \
-    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , select, t, , , )
-/* The table of one instruction set: F, H, W, P are the variants that float, fma and halves, the
- * wide families and the plain ones use. */
-#define DYNC__TILES_TABLE(name, F, H, W, P)                                                      \
-    static const dync__tile_table name = {                                                       \
-        .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d) DYNC__TILE_ROW(           \
-            H, , fma, f, , , ) DYNC__TILE_ROW(H, , fma, d, , , )                                 \
-                   DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, ) DYNC__TILE_BOOL(          \
-                       DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, )                  \
-                       DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , ) \
-                           DYNC__TILE_I64(DYNC__TILE_ROW, DYNC__TILE_ROW, P, )                   \
-                               DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, )                          \
-                                   DYNC__TILE_ROW(P, , select, l, , , )},                        \
-        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                      \
-                     DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                           \
-        .widen = {[DYNC_F16] = dync__tile_##H##_widen_f16,                                       \
-                  [DYNC_BF16] = dync__tile_##H##_widen_bf16,                                     \
-                  [DYNC_I16] = dync__tile_##W##_widen_i16,                                       \
-                  [DYNC_I8] = dync__tile_##W##_widen_i8,                                         \
-                  [DYNC_U8] = dync__tile_##W##_widen_u8,                                         \
-                  [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                    \
-        .narrow = {[DYNC_F16] = dync__tile_##H##_narrow_f16,                                     \
-                   [DYNC_BF16] = dync__tile_##H##_narrow_bf16,                                   \
-                   [DYNC_I16] = dync__tile_##W##_narrow_i16,                                     \
-                   [DYNC_I8] = dync__tile_##W##_narrow_i8,                                       \
-                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                      \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16,                                         \
-                 [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                       \
-                 [DYNC_I16] = dync__tile_##W##_wrap_i16,                                         \
-                 [DYNC_I8] = dync__tile_##W##_wrap_i8,                                           \
-                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                          \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d,                      \
-                    dync__tile_##W##_uniform_d2},                                                \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                     \
-                       DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                 \
-                           DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                \
-    };
-
-#if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, fmaf(a, b, c))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, fma(a, b, c))
-#else
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, a *b + c)
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, a *b + c)
-#endif
-DYNC__TILES_FLOAT(base, DYNC__TILE_OLD, f, float, uint32_t, f)
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, )
-DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_OLD)
-DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
-DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
-DYNC__TILES_TABLE(dync__tiles_base, base, base, base, base)
-#if DYNC__TILE_X86
-DYNC__TILE_DEFINE_FMA(avx2, DYNC__TILE_AVX2, f, float, __builtin_fmaf(a, b, c))
-DYNC__TILE_DEFINE_FMA(avx2, DYNC__TILE_AVX2, d, double, __builtin_fma(a, b, c))
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f)
-DYNC__TILE_DEFINE_HALVES(avx2, DYNC__TILE_AVX2)
-#if DYNC__JIT_X86
-DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base, base)
-#else
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, )
-DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
-DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, avx2, base)
-#endif
-#endif
 
 DYNC__STRICT_FP_END
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-static const dync__tile_table *dync__tile_tables(int isa)
+static const dync__tile_set *dync__tile_sets(int isa)
 {
-#if DYNC__TILE_X86
-    return isa >= 1 ? &dync__tiles_avx2 : &dync__tiles_base;
-#else
-    (void)isa;
-    return &dync__tiles_base;
+#if defined(DYNC__TILE_AVX2)
+    if (isa >= 1) return &dync__tile_avx2;
 #endif
+    (void)isa;
+    return &dync__tile_base;
 }
 
 static int dync__tile_letter(int type)
@@ -30287,57 +30134,228 @@ DYNC__FN int dync__tile_isa(void)
     return f & DYNC__CPU_AVX512 ? 2 : 1;
 }
 
+static dync__tile dync__tile_make(dync__tile_fn fn, int op, size_t d, size_t a, size_t b, size_t c)
+{
+    dync__tile t = {fn, (uint8_t)op, {(uint8_t)d, (uint8_t)a, (uint8_t)b, (uint8_t)c}};
+    return t;
+}
+
+static size_t dync__tile_bytes(int dtype) { return (size_t)dync__dtype_info(dtype)->bytes; }
+
+DYNC__FN dync__tile dync__tile_find(int isa, int prim, int type)
+{
+    static const uint8_t selects[] = {DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_f, DYNC__TILE_d,
+                                      DYNC__TILE_b};
+    const dync__tile_set *set = dync__tile_sets(isa);
+    int letter = dync__tile_letter(type), as = prim < DYNC__N_PRIMS ? prim : (int)DYNC__P_max;
+    const dync__prim_row *row = dync__prim_info(as);
+    size_t x = dync__tile_bytes(type), d = row->result == 'B' ? 1 : x;
+    if (prim == DYNC__P_fma)
+        return dync__tile_make(set->three, DYNC__TILE_FMA + (type == DYNC_F64), x, x, x, x);
+    if (prim == DYNC__P_select) return dync__tile_make(set->three, selects[letter], x, 1, x, x);
+    if (!strchr(row->types, "fdilb"[letter])) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
+    if (row->n_args == 1) return dync__tile_make(set->unary[letter], prim, d, x, 0, 0);
+    return dync__tile_make(set->binary[letter], prim, d, x, x, 0);
+}
+
+DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to)
+{
+    int op = dync__tile_letter(from) * DYNC__TILE_TYPES + dync__tile_letter(to);
+    return dync__tile_make(dync__tile_sets(isa)->cast, op, dync__tile_bytes(to),
+                           dync__tile_bytes(from), 0, 0);
+}
+
+/* One of WIDEN, NARROW, WRAP of a storage dtype; none where the bits are the same. */
+static dync__tile dync__tile_convert(int isa, int kind, int storage)
+{
+    bool is_float = storage == DYNC_F16 || storage == DYNC_BF16;
+    bool is_int = storage == DYNC_I16 || storage == DYNC_I8 || storage == DYNC_U8;
+    bool is_bool = storage == DYNC_BOOL && kind == DYNC__TILE_WIDEN;
+    size_t stored = dync__tile_bytes(storage), computed = is_bool ? 1 : 4;
+    if (!is_float && !is_int && !is_bool) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
+    if (storage == DYNC_U8 && kind == DYNC__TILE_NARROW) storage = DYNC_I8; /* the same bits */
+    return dync__tile_make(dync__tile_sets(isa)->convert, kind + storage,
+                           kind == DYNC__TILE_NARROW ? stored : computed,
+                           kind == DYNC__TILE_WIDEN ? stored : computed, 0, 0);
+}
+
+DYNC__FN dync__tile dync__tile_widen(int isa, int storage)
+{
+    return dync__tile_convert(isa, DYNC__TILE_WIDEN, storage);
+}
+
+DYNC__FN dync__tile dync__tile_narrow(int isa, int storage)
+{
+    return dync__tile_convert(isa, DYNC__TILE_NARROW, storage);
+}
+
+DYNC__FN dync__tile dync__tile_wrap(int isa, int storage)
+{
+    return dync__tile_convert(isa, DYNC__TILE_WRAP, storage);
+}
+
+DYNC__FN dync__tile dync__tile_uniform(int type, bool second)
+{
+    int op = type == DYNC_F32 ? 0 : second ? 2 : 1;
+    return dync__tile_make(dync__tile_philox, op, dync__tile_bytes(type), 8, 0, 0);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
 DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
     uint64_t x = 0;
-    if (bytes == 4) {
-        uint32_t half;
-        memcpy(&half, scalar, sizeof half);
-        x = half | (uint64_t)half << 32;
-    } else if (bytes == 8) {
-        memcpy(&x, scalar, sizeof x);
-    } else {
-        x = *(const uint8_t *)scalar * UINT64_C(0x0101010101010101);
-    }
+    memcpy(&x, scalar, (size_t)bytes);
+    for (int have = 8 * bytes; have < 64; have *= 2) x |= x << have;
     for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
 }
 
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type)
+/* What is less than a block goes through buffers. Lanes that no element has repeat the first one,
+ * so that no operand is there that the caller did not give. */
+static void dync__tile_rest(const dync__tile *t, char *d, const void *const *operand, int64_t n,
+                            int scalars)
 {
-    return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)];
+    _Alignas(64) uint64_t lanes[4][DYNC__TILE_LANES];
+    const void *in[3];
+    for (int i = 0; i < 3; i++) {
+        int bytes = t->bytes[1 + i];
+        in[i] = operand[i];
+        if (bytes == 0 || scalars >> i & 1) continue;
+        dync__tile_spread(operand[i], bytes, lanes[i]);
+        memcpy(lanes[i], operand[i], (size_t)(n * bytes));
+        in[i] = lanes[i];
+    }
+    t->fn(t->op, lanes[3], in[0], in[1], in[2], 1, scalars);
+    memcpy(d, lanes[3], (size_t)n * t->bytes[0]);
 }
 
-DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
+DYNC__FN void dync__tile_run(const dync__tile *t, void *d, const void *a, const void *b,
+                             const void *c, int64_t n, int scalars)
 {
-    return dync__tile_tables(isa)->cast[dync__tile_letter(from)][dync__tile_letter(to)];
-}
-
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage)
-{
-    return dync__tile_tables(isa)->widen[storage];
-}
-
-DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage)
-{
-    return dync__tile_tables(isa)->narrow[storage];
-}
-
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second)
-{
-    return dync__tile_tables(isa)->uniform[second ? DYNC__TILE_d + 1 : dync__tile_letter(type)];
-}
-
-DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage)
-{
-    return dync__tile_tables(isa)->wrap[storage];
-}
-
-DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
-{
-    if (kind > DYNC__R_ALL) return NULL;
-    return dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)];
+    int64_t whole = n & -DYNC__TILE_LANES;
+    const void *rest[3] = {a, b, c};
+    if (whole) t->fn(t->op, d, a, b, c, whole / DYNC__TILE_LANES, scalars);
+    if (whole == n) return;
+    for (int i = 0; i < 3; i++)
+        if (rest[i] && !(scalars >> i & 1))
+            rest[i] = (const char *)rest[i] + whole * t->bytes[1 + i];
+    dync__tile_rest(t, (char *)d + whole * t->bytes[0], rest, n - whole, scalars);
 }
 DYNC__COLD
+
+/* ==== codegen/code.c =============================================================================== */
+/* codegen/code.c: a kernel becomes something that runs. Before: loop/; after: runtime/run.c and the
+ * kernels that run pieces.
+ *
+ * The kernel is expanded to what generators know, its loops are planned (plan_loops.c), and the
+ * target makes machine code of it (jit.c); the tile interpreter's steps (interp.c) are made only
+ * where it does not. */
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
+ * buffer passes once. */
+static double dync__code_memory_ns(const dync__loop_plan *p)
+{
+    double bytes = 0;
+    for (int i = 0; i < p->k->buf.n; i++) {
+        const dync__buf *buf = &p->k->buf.at[i];
+        int64_t n = p->n_rows * p->n_inner;
+        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
+                          dync__dtype_info(buf->dtype)->bytes);
+    }
+    return bytes < 1 << 20 ? 0 : bytes / 50;
+}
+
+/* What the interpreter takes: a step for each instruction of the phases, so many lanes at once. */
+static double dync__code_steps_ns(const dync__loop_plan *p, int isa)
+{
+    static const int lanes[] = {6, 12, 24};
+    int steps = 1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        int prim = dync__lp_inst(p, i)->prim, list = dync__lp_list(p, i);
+        if (!p->needed[i] || list < 2 || list % 2 || prim == DYNC__P_const_ ||
+            prim == DYNC__P_bitcast)
+            continue;
+        steps += prim == DYNC__P_loadx || prim == DYNC__P_storex ? 2 : 1;
+    }
+    return (double)(p->n_rows * p->n_inner) * steps / lanes[isa];
+}
+
+static bool dync__code_stores_rows(const dync__loop_plan *p)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && dync__lp_inst(p, i)->prim == DYNC__P_store && dync__lp_list(p, i) % 2)
+            return true;
+    return false;
+}
+
+static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
+{
+    size_t name = strlen(p->k->name) + 1;
+    dync__code *c = dync__calloc(sizeof *c + name);
+    if (!c) return NULL;
+    memcpy(c->name, p->k->name, name);
+    dync__lp_cut(p);
+    c->empty = p->n_rows == 0;
+    c->has_reduce = p->has_reduce;
+    c->stores_rows = dync__code_stores_rows(p);
+    c->ns = dync__code_steps_ns(p, isa);
+    if (jit) c->jit = dync__jit_new(p, isa);
+    if (c->jit)
+        c->ns = DYNC__MAX(c->ns / 2.5, dync__code_memory_ns(p));
+    else
+        c->interp = dync__interp_new(p, isa);
+    if (c->jit || c->interp) return c;
+    dync__code_free(c);
+    return NULL;
+}
+
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
+{
+    dync__arena arena = {0};
+    dync__loop_plan p = {0};
+    p.transposes = DYNC__JIT_X86 && isa != 0;
+    const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
+    dync__code *code = NULL;
+    if (expanded && dync__lp_begin(&p, expanded, &arena)) code = dync__code_make(&p, isa, jit);
+    dync__arena_free(&arena);
+    return code;
+}
+
+DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
+{
+    return dync__code_new_for(k, dync__tile_isa(), true);
+}
+
+DYNC__FN void dync__code_free(dync__code *c)
+{
+    if (!c) return;
+    dync__jit_free(c->jit);
+    dync__interp_free(c->interp);
+    dync__free(c, sizeof *c + strlen(c->name) + 1);
+}
+
+DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
+{
+    dync__str_addf(out, "code %s:", c->name);
+    if (c->jit) {
+        dync__str_add(out, "\n");
+        dync__jit_dump(out, c->jit);
+    } else {
+        dync__interp_dump(out, c->interp);
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers,
+                                                uint64_t rng_seed, uint64_t rng_offset)
+{
+    const uint64_t rng[2] = {rng_seed, rng_offset};
+    if (c->empty) return DYNC_OK;
+    return c->jit ? dync__jit_run(c, buffers, rng) : dync__interp_run(c, buffers, rng);
+}
 
 /* ==== codegen/csrc.c =============================================================================== */
 /* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before:
@@ -31336,9 +31354,10 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
         return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
-        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype),
-                      narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
-        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n, 0);
+        dync__tile convert = from_dtype == DYNC_F32
+                                 ? dync__tile_narrow(dync__tile_isa(), to_dtype)
+                                 : dync__tile_widen(dync__tile_isa(), from_dtype);
+        dync__tile_run(&convert, to, from, NULL, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++)
@@ -35641,8 +35660,9 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
     int isa = dync__tile_isa();
-    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
-                  widen = dync__tile_widen(isa, s->out.dtype);
+    dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
+               widen = dync__tile_widen(isa, s->out.dtype),
+               narrowed = dync__tile_narrow(isa, s->out.dtype);
     char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
          *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
@@ -35661,15 +35681,16 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
             }
             char *at = to + index * next, *y = s->sums ? sum : at;
             if (s->sums && s->later[k] < -1) continue;
-            if (s->sums) widen(sum, at, NULL, NULL, width, 0);
+            if (s->sums) dync__tile_run(&widen, sum, at, NULL, NULL, width, 0);
             for (int64_t l = k; l >= 0; l = !s->sums           ? -1
                                             : s->later[l] < -1 ? -3 - s->later[l]
                                                                : s->later[l]) {
                 const char *x = from + l * next;
-                if (s->sums) widen(line, x, NULL, NULL, width, 0), x = line;
-                add(y, x, s->scale == 1 ? (void *)y : scale, y, width, s->scale == 1 ? 0 : 2);
+                if (s->sums) dync__tile_run(&widen, line, x, NULL, NULL, width, 0), x = line;
+                dync__tile_run(&add, y, x, s->scale == 1 ? (void *)y : scale, y, width,
+                               s->scale == 1 ? 0 : 2);
             }
-            if (s->sums) dync__tile_narrow(isa, s->out.dtype)(at, sum, NULL, NULL, width, 0);
+            if (s->sums) dync__tile_run(&narrowed, at, sum, NULL, NULL, width, 0);
         }
     }
     (void)n_parts;

@@ -90,10 +90,13 @@ DYNC__COLD
 #include "loop/expand.c"
 DYNC__PLAIN
 #include "codegen/codegen.h"
+#include "codegen/code.h"
 #include "codegen/after.h"
 #include "codegen/plan_loops.h"
+#include "codegen/interp_tile.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
+#include "codegen/interp_run.h"
 #include "codegen/codemem.h"
 #include "codegen/x86_enc.h"
 #include "codegen/x86_gen.h"
@@ -116,7 +119,7 @@ DYNC__COLD
 #include "codegen/x86_turn.c"
 #include "codegen/x86_gemm.c"
 #include "codegen/interp_plan.c"
-#include "codegen/interp_seldom.c"
+#include "codegen/interp_cold.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 DYNC__WARM
@@ -124,10 +127,13 @@ DYNC__WARM
 DYNC__BESIDE_JIT
 #include "codegen/gemm_run.c"
 DYNC__SPARE
+#include "codegen/interp_move.c"
+#include "codegen/interp_reduce.c"
 #include "codegen/interp_run.c"
 DYNC__HOT
 #include "codegen/interp_tile.c"
 DYNC__COLD
+#include "codegen/code.c"
 #include "codegen/csrc.c"
 DYNC__PLAIN
 #include "kernel/attr.h"

@@ -58,7 +58,7 @@
     X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
     X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
     X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
-    X(SELDOM_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
+    X(COLD_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
     X(IRUN_STACK, DYNC__SMALLER(512, 2048), bytes, "scratch up to which no memory is asked for", "bench eager") \
     X(JIT_KEEP, 4 * 1024 * 1024, bytes, "kernels with larger row buffers stay interpreted", "peers rows") \
     X(JIT_LONG, 512 * 1024, bytes, "values are computed twice rather than kept in more", "peers rows") \

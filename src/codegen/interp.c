@@ -12,9 +12,7 @@
  * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
 #include "../dync.in.h"
 #include "interp_build.h"
-#include "jit.h"
-
-DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
+#include "interp_run.h"
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
@@ -107,18 +105,9 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 {
     for (int i = 0; i < b->reduce.n; i++) {
         dync__interp_reduce *r = &b->reduce.at[i];
-        size_t rows = (size_t)b->p.rows, inner = (size_t)b->p.inner;
-        bool vertical = b->p.mode == DYNC__LP_VERTICAL;
-        if (r->kind >= DYNC__R_ARGMAX) {
-            r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
-            continue;
-        }
-        r->acc = dync__ib_take(b, vertical
-                                      ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
-                                      : 65 * sizeof(int64_t));
-        r->partial = dync__ib_take(
-            b, vertical ? (inner + 1) / 2 * rows * r->bytes
-                        : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
+        r->acc = dync__ib_take(b, dync__ired_state_bytes(r, b->p.mode, b->p.rows));
+        r->partial =
+            dync__ib_take(b, dync__ired_partial_bytes(r, b->p.mode, b->p.rows, b->p.inner));
     }
 }
 
@@ -134,7 +123,7 @@ static bool dync__ib_alloc(dync__ib *b)
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
-    b->seldom = b->wide_phase + n;
+    b->cold = b->wide_phase + n;
     return true;
 }
 
@@ -149,144 +138,96 @@ static void *dync__ib_place(char *block, size_t *at, const void *from, size_t by
 }
 
 static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp_steps *all,
-                              const int32_t *section, const int64_t *sizes)
+                              const int32_t *section)
 {
-    dync__code none, *c = block ? (dync__code *)(void *)block : &none;
-    size_t at = (sizeof(dync__code) + 15) & ~(size_t)15;
+    dync__interp none, *c = block ? (dync__interp *)(void *)block : &none;
+    size_t at = (sizeof(dync__interp) + 15) & ~(size_t)15;
 #define DYNC__IB_PLACE(vec) dync__ib_place(block, &at, (vec).at, (size_t)(vec).n * sizeof *(vec).at)
-    c->steps = dync__ib_place(block, &at, all->at, (size_t)all->n * sizeof *all->at);
+    c->steps = DYNC__IB_PLACE(*all);
     c->values = DYNC__IB_PLACE(b->value);
     c->streams = DYNC__IB_PLACE(b->stream);
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
     c->section =
         dync__ib_place(block, &at, section, (size_t)(2 * b->p.n_phases + 3) * sizeof *section);
-    c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->p.k->buf.n * sizeof *sizes);
-    c->name = dync__ib_place(block, &at, b->p.k->name, strlen(b->p.k->name) + 1);
     at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
     c->consts = DYNC__IB_PLACE(b->constant);
 #undef DYNC__IB_PLACE
     return at;
 }
 
-static dync__code *dync__ib_finish(dync__ib *b)
+static dync__interp *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
-    int lists = 2 * b->p.n_phases + 2, phase_steps = 0;
+    int lists = 2 * b->p.n_phases + 2;
     int32_t *section = dync__arena_alloc(b->p.arena, (size_t)(lists + 1) * sizeof *section);
-    int64_t *sizes = dync__arena_alloc(b->p.arena, ((size_t)b->p.k->buf.n + 1) * sizeof *sizes);
-    if (!section || !sizes) return NULL;
+    if (!section) return NULL;
     for (int l = 0; l < lists; l++) {
         section[l] = all.n;
-        if (l >= 2 && l % 2 == 0) phase_steps += b->list[l].n;
         for (int i = 0; i < b->list[l].n; i++)
             if (!dync__avec_push(b->p.arena, &all, b->list[l].at[i])) return NULL;
     }
     section[lists] = all.n;
-    for (int i = 0; i < b->p.k->buf.n; i++) sizes[i] = b->p.k->buf.at[i].size;
-    size_t bytes = dync__ib_layout(b, NULL, &all, section, sizes);
+    size_t bytes = dync__ib_layout(b, NULL, &all, section);
     char *block = dync__calloc(bytes);
     if (!block) return NULL;
-    dync__ib_layout(b, block, &all, section, sizes);
-    dync__code *c = (dync__code *)(void *)block;
+    dync__ib_layout(b, block, &all, section);
+    dync__interp *c = (dync__interp *)(void *)block;
     c->isa = b->isa;
     c->mode = b->p.mode;
     c->n_phases = b->p.n_phases;
-    c->n_bufs = b->p.k->buf.n;
     c->n_rows = b->p.n_rows;
     c->n_inner = b->p.n_inner;
     c->tile_rows = b->p.rows;
     c->tile_inner = DYNC__MAX(b->p.inner, 1);
     c->row_group = b->p.mode == DYNC__LP_SQUARE ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
-    c->empty = b->p.n_rows == 0;
-    c->has_reduce = b->p.has_reduce;
     c->serial = b->p.serial;
-    for (int l = 1; l < lists; l += 2)
-        for (int i = 0; i < b->list[l].n; i++)
-            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER ||
-                              b->list[l].at[i].kind == DYNC__STEP_DIRECT;
-    c->n_steps = all.n;
     c->n_values = b->value.n;
-    c->n_streams = b->stream.n;
-    c->n_dims = b->dim.n;
     c->n_reduces = b->reduce.n;
-    c->n_consts = b->constant.n;
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->p.rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
     c->keep_bytes = (size_t)(b->p.keep_bytes * b->p.rows);
-    c->ns = (double)(b->p.n_rows * b->p.n_inner) * (phase_steps + 1) /
-            (b->isa == 2   ? 24
-             : b->isa == 1 ? 12
-                           : 6);
     c->block_bytes = bytes;
     return c;
 }
 
-static dync__code *dync__ib_compile(dync__ib *b)
+/* With narrower tiles where those in use do not fit the first cache. */
+static bool dync__ib_compile(dync__ib *b)
 {
-    if (!dync__ib_alloc(b)) return NULL;
+    if (!dync__ib_alloc(b)) return false;
     for (;; b->p.lanes /= 2) {
         dync__lp_cut(&b->p);
-        dync__ib_find_seldom(b);
+        dync__ib_find_cold(b);
         if (!b->failed) dync__ib_emit_all(b);
-        if (b->failed) return NULL;
+        if (b->failed) return false;
         dync__ib_liveness(b);
         dync__ib_assign(b);
         dync__ib_reduce_scratch(b);
-        if (b->failed) return NULL;
+        if (b->failed) return false;
         if (b->p.lanes <= DYNC__TILE_GRAIN ||
             b->lane_bytes * b->p.rows * b->p.inner <= DYNC__INTERP_L1_BYTES)
-            break;
+            return true;
     }
-    return dync__ib_finish(b);
 }
 
-/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
- * buffer passes once. */
-static double dync__ib_memory_ns(const dync__ib *b)
+DYNC__FN dync__interp *dync__interp_new(dync__loop_plan *p, int isa)
 {
-    double bytes = 0;
-    for (int i = 0; i < b->p.k->buf.n; i++) {
-        const dync__buf *buf = &b->p.k->buf.at[i];
-        int64_t n = b->p.n_rows * b->p.n_inner;
-        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
-                          dync__dtype_info(buf->dtype)->bytes);
-    }
-    return bytes < 1 << 20 ? 0 : bytes / 50;
-}
-
-DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
-{
-    return dync__code_new_for(k, dync__tile_isa(), true);
-}
-
-DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
-{
-    dync__arena arena;
     dync__ib b;
-    memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
+    b.p = *p;
     b.isa = isa;
-    b.p.transposes = DYNC__JIT_X86 && isa != 0;
-    const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
-    dync__code *code = NULL;
-    if (expanded && dync__lp_begin(&b.p, expanded, &arena)) code = dync__ib_compile(&b);
-    if (code && jit) code->jit = dync__jit_new(&b.p, isa);
-    if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
-    dync__arena_free(&arena);
-    return code;
+    return dync__ib_compile(&b) ? dync__ib_finish(&b) : NULL;
 }
 
-DYNC__FN void dync__code_free(dync__code *c)
+DYNC__FN void dync__interp_free(dync__interp *c)
 {
-    if (!c) return;
-    dync__jit_free(c->jit);
-    dync__free(c, c->block_bytes);
+    if (c) dync__free(c, c->block_bytes);
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s)
+static void dync__interp_dump_step(dync__str *out, const dync__interp *c,
+                                   const dync__interp_step *s)
 {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
@@ -311,16 +252,14 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
     dync__str_add(out, "\n");
 }
 
-DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
+DYNC__FN void dync__interp_dump(dync__str *out, const dync__interp *c)
 {
     static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
-    dync__str_addf(out,
-                   "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
-                   c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
+    dync__str_addf(out, " %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
+                   modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
-    if (c->jit) dync__jit_dump(out, c->jit);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
         if (l == 0)
@@ -328,6 +267,6 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
         else
             dync__str_addf(out, l % 2 ? "  row %d\n" : "  phase %d\n", (l - 1) / 2);
         for (int i = c->section[l]; i < c->section[l + 1]; i++)
-            dync__code_dump_step(out, c, &c->steps[i]);
+            dync__interp_dump_step(out, c, &c->steps[i]);
     }
 }

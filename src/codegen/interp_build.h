@@ -1,5 +1,5 @@
 /* codegen/interp_build.h: one attempt to compile a kernel for the tile interpreter, shared by
- * interp.c (scratch, the result), interp_plan.c, interp_seldom.c and interp_emit.c (steps). */
+ * interp.c (scratch, the result), interp_plan.c, interp_cold.c and interp_emit.c (steps). */
 #ifndef DYNC__INTERP_BUILD_H
 #define DYNC__INTERP_BUILD_H
 #include "interp.h"
@@ -14,7 +14,7 @@ typedef struct dync__ib {
     int32_t *val, *val_phase;   /* value now; phase it was made in */
     int32_t *wide, *wide_phase; /* its expansion over a tile */
     /* by instruction: the select that it and those up to there are skipped for, -1 none */
-    int32_t *seldom;
+    int32_t *cold;
     dync__interp_steps *list; /* one per section: prologue, row 0, phase 0, ... */
     int section;              /* where emission goes */
     DYNC__VEC(dync__interp_value) value;
@@ -30,8 +30,8 @@ typedef struct dync__ib {
 DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
-/* ---- interp_seldom.c ------------------------------------------------------------------------- */
-DYNC__FN void dync__ib_find_seldom(dync__ib *); /* seldom; after the plan */
+/* ---- interp_cold.c --------------------------------------------------------------------------- */
+DYNC__FN void dync__ib_find_cold(dync__ib *); /* cold; after the plan */
 /* ---- interp_emit.c --------------------------------------------------------------------------- */
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);

@@ -182,13 +182,14 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     o->value = dst;
 }
 
-static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
-                                     int phase)
+static dync__tile dync__ib_tile(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
+                                int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
     int type = dync__lp_inst(&b->p, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
+    case DYNC__P_random: return dync__tile_uniform(in->type, in->imm.i == 2);
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
@@ -250,11 +251,11 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
     int dtype = b->p.k->buf.at[in->buf].dtype, level = b->p.level[i];
-    dync__tile_fn widen = dync__tile_widen(b->isa, dtype);
+    dync__tile widen = dync__tile_widen(b->isa, dtype);
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+    bool view = !widen.fn && !b->p.keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
                 !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
                    : dync__ib_result(b, i, level, phase);
@@ -263,7 +264,7 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.stream = stream;
-    s.fn = widen;
+    s.tile = widen;
     dync__ib_emit(b, s);
     return dst;
 }
@@ -312,7 +313,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.imm = b->p.k->buf.at[in->buf].size;
-    s.fn = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
+    s.tile = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
     return dst;
 }
@@ -338,7 +339,7 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.stream = dync__ib_stream(b, in->access, level);
-    s.fn = dync__tile_narrow(b->isa, dtype);
+    s.tile = dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
 }
 
@@ -373,7 +374,6 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.bytes = (uint8_t)dync__type_bytes(r.type);
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
-    r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
     static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
@@ -414,14 +414,8 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     int n = dync__lp_operands(&b->p, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
-    dync__tile_fn fn;
-    if (in->prim != DYNC__P_random)
-        fn = dync__ib_kernel(b, i, n, o, level, phase);
-    else {
-        dync__ib_make_vector(b, &o[0], level, phase);
-        fn = dync__tile_uniform(b->isa, in->type, in->imm.i == 2);
-    }
-    if (!fn) {
+    dync__tile tile = dync__ib_tile(b, i, n, o, level, phase);
+    if (!tile.fn) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->p.k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
@@ -434,7 +428,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.b = o[1].value;
     s.c = o[2].value;
     s.imm = in->imm.i;
-    s.fn = fn;
+    s.tile = tile;
     for (int a = 0; a < n; a++) {
         if (!o[a].scalar) continue;
         bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
@@ -499,7 +493,7 @@ typedef struct dync__ib_skip {
 
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
 {
-    int n = b->p.k->inst.n, select = b->seldom[first], phase = dync__lp_phase(&b->p, select);
+    int n = b->p.k->inst.n, select = b->cold[first], phase = dync__lp_phase(&b->p, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     dync__ib_operand o = dync__ib_fetch(b, dync__lp_inst(&b->p, select)->arg[0], 2, phase);
     if (o.scalar) return; /* one value for all lanes: nothing is skipped */
@@ -551,7 +545,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
     for (int i = 0; i < b->p.k->inst.n && !b->failed; i++) {
         if (!b->p.needed[i]) continue;
         b->section = dync__lp_list(&b->p, i);
-        if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
+        if (b->cold[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
         if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
         dync__ib_emit_inst(b, i, dync__lp_phase(&b->p, i));
     }

@@ -6,7 +6,6 @@
  * fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names the reason. perf:
  * DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #include "../dync.in.h"
-#include "interp.h"
 #include "jit.h"
 #include "gemm_code.h"
 #if DYNC__JIT_X86

@@ -3,7 +3,8 @@
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
 #include "codemem.h"
-#include "interp.h"
+#include "code.h"
+#include "plan_loops.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 /* of the argument block; elements of a row, by indices that all rows share */
@@ -78,6 +79,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int isa);
+DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {

@@ -5,7 +5,6 @@
  * is cut by index into rows, or lanes where these are independent. Allocates only for row buffers,
  * from the thread's cache. */
 #include "../dync.in.h"
-#include "interp.h"
 #include "jit.h"
 #include "gemm_code.h"
 #if DYNC__JIT_X86
@@ -533,9 +532,10 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
-DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c,
-                                             void *const *buffers, const uint64_t rng[2])
+DYNC__OFTEN DYNC__FN dync_status dync__jit_run(const dync__code *c, void *const *buffers,
+                                               const uint64_t rng[2])
 {
+    const dync__jit *jit = c->jit;
     int threads = dync__pool_worth(c->ns);
     if (threads > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written
@@ -595,10 +595,9 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return status;
 }
 #else
-static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers,
-                                 const uint64_t rng[2])
+DYNC__FN dync_status dync__jit_run(const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
-    (void)jit, (void)c, (void)buffers, (void)rng;
+    (void)c, (void)buffers, (void)rng;
     return DYNC_OK;
 }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
@@ -613,11 +612,3 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return DYNC_OK;
 }
 #endif
-
-DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers,
-                                                uint64_t rng_seed, uint64_t rng_offset)
-{
-    const uint64_t rng[2] = {rng_seed, rng_offset};
-    if (c->empty) return DYNC_OK;
-    return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
-}

@@ -11,6 +11,8 @@
 #include "../dync.in.h"
 #include "plan_loops.h"
 
+DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
+
 static int dync__lp_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 DYNC__FN int dync__lp_phase(const dync__loop_plan *b, int i)
 {

@@ -44,6 +44,7 @@ DYNC__INLINE const dync__inst *dync__lp_inst(const dync__loop_plan *b, int i)
     return &b->k->inst.at[i];
 }
 
+DYNC__FN size_t dync__type_bytes(int compute_type);
 /* What is needed, with the room to plan; false: no memory. */
 DYNC__FN bool dync__lp_begin(dync__loop_plan *, const dync__kernel *, dync__arena *);
 /* Levels, mode, tile, kept values, for b->lanes; may be done again with others. */

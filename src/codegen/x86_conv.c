@@ -6,7 +6,7 @@
  * IDLE. */
 #include "../dync.in.h"
 #include "x86_conv.h"
-#include "interp.h"
+#include "interp_tile.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 

@@ -6,7 +6,7 @@
  * come from the thread's cache. */
 #include "../dync.in.h"
 #include "operand.h"
-#include "../codegen/interp.h"
+#include "../codegen/interp_tile.h"
 
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {
@@ -52,9 +52,10 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
         return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
-        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype),
-                      narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
-        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n, 0);
+        dync__tile convert = from_dtype == DYNC_F32
+                                 ? dync__tile_narrow(dync__tile_isa(), to_dtype)
+                                 : dync__tile_widen(dync__tile_isa(), from_dtype);
+        dync__tile_run(&convert, to, from, NULL, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@
  * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
  * in operand.c; base and out may be one. */
 #include "../dync.in.h"
-#include "../codegen/interp.h"
+#include "../codegen/interp_tile.h"
 #include "operand.h"
 
 typedef struct dync__scatter {
@@ -148,8 +148,9 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
     int isa = dync__tile_isa();
-    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
-                  widen = dync__tile_widen(isa, s->out.dtype);
+    dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
+               widen = dync__tile_widen(isa, s->out.dtype),
+               narrowed = dync__tile_narrow(isa, s->out.dtype);
     char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
          *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
@@ -168,15 +169,16 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
             }
             char *at = to + index * next, *y = s->sums ? sum : at;
             if (s->sums && s->later[k] < -1) continue;
-            if (s->sums) widen(sum, at, NULL, NULL, width, 0);
+            if (s->sums) dync__tile_run(&widen, sum, at, NULL, NULL, width, 0);
             for (int64_t l = k; l >= 0; l = !s->sums           ? -1
                                             : s->later[l] < -1 ? -3 - s->later[l]
                                                                : s->later[l]) {
                 const char *x = from + l * next;
-                if (s->sums) widen(line, x, NULL, NULL, width, 0), x = line;
-                add(y, x, s->scale == 1 ? (void *)y : scale, y, width, s->scale == 1 ? 0 : 2);
+                if (s->sums) dync__tile_run(&widen, line, x, NULL, NULL, width, 0), x = line;
+                dync__tile_run(&add, y, x, s->scale == 1 ? (void *)y : scale, y, width,
+                               s->scale == 1 ? 0 : 2);
             }
-            if (s->sums) dync__tile_narrow(isa, s->out.dtype)(at, sum, NULL, NULL, width, 0);
+            if (s->sums) dync__tile_run(&narrowed, at, sum, NULL, NULL, width, 0);
         }
     }
     (void)n_parts;

@@ -9,7 +9,8 @@
  * time. */
 #include "../dync.in.h"
 #include "plan.h"
-#include "../codegen/interp.h"
+#include "../codegen/code.h"
+#include "../codegen/interp_tile.h"
 
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */

@@ -7,9 +7,14 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-/* Runs k by the interpreter and by the oracle on equal random data; true where every output
- * agrees. */
-static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
+static dync__code *interpreted(const dync__kernel *k)
+{
+    return dync__code_new_for(k, dync__tile_isa(), false);
+}
+
+/* Runs k by the interpreter, or as the library does, and by the oracle on equal random data; true
+ * where every output agrees. */
+static bool agrees(const dync__kernel *k, const int64_t *elements, int wild, bool jit)
 {
     void *mine[MAX_BUFS], *theirs[MAX_BUFS];
     bool ok = true;
@@ -20,7 +25,7 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
         fill(mine[i], k->buf.at[i].dtype, elements[i], wild);
         memcpy(theirs[i], mine[i], bytes);
     }
-    dync__code *code = dync__code_new(k);
+    dync__code *code = jit ? dync__code_new(k) : interpreted(k);
     ok = EXPECT(code != NULL) && EXPECT_OK(dync__kernel_eval(k, theirs, 7, 100)) &&
          EXPECT_OK(dync__code_run(code, mine, 7, 100));
     for (int i = 0; ok && i < k->buf.n; i++)
@@ -50,6 +55,11 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
     return ok;
 }
 
+static bool agree(const dync__kernel *k, const int64_t *elements, int wild)
+{
+    return agrees(k, elements, wild, false) && agrees(k, elements, wild, true);
+}
+
 static void random_kernels(int count, bool reductions)
 {
     int ran = 0, modes[4] = {0, 0, 0, 0};
@@ -60,8 +70,8 @@ static void random_kernels(int count, bool reductions)
         if (g.stored && !g.k->failed) {
             ok = EXPECT_OK(dync__kernel_check(g.k)) &&
                  agree(g.k, g.elements, test_random() % 2 ? (reductions ? 1 : 2) : 0);
-            dync__code *code = dync__code_new(g.k);
-            if (code) modes[code->mode]++;
+            dync__code *code = interpreted(g.k);
+            if (code) modes[code->interp->mode]++;
             dync__code_free(code);
             ran++;
         }
@@ -89,9 +99,9 @@ static void text_kernel(const char *text, const int64_t *elements, int mode)
     dync__kernel *k = dync__kernel_parse(&arena, text);
     REQUIRE(k);
     REQUIRE_OK(dync__kernel_check(k));
-    dync__code *code = dync__code_new(k);
+    dync__code *code = interpreted(k);
     REQUIRE(code);
-    EXPECT_EQ_INT(code->mode, mode);
+    EXPECT_EQ_INT(code->interp->mode, mode);
     dync__code_free(code);
     EXPECT(agree(k, elements, 1));
     dync__arena_free(&arena);
@@ -161,7 +171,7 @@ TEST(sums_are_accurate)
     for (int f = 0; f < 3; f++)
         for (int threads = 1; threads <= 2; threads++) {
             dync__arena arena = {0};
-            dync__code *code = dync__code_new(dync__kernel_parse(&arena, forms[f].text));
+            dync__code *code = interpreted(dync__kernel_parse(&arena, forms[f].text));
             void *buffers[] = {x, y};
             double sum = 0;
             dync__pool_set_threads(threads);
@@ -181,7 +191,7 @@ TEST(an_index_out_of_range_is_an_error)
         "kernel gather(in x f32[10] @0, in i i64[4] @1, out y f32[4] @2) inner i0<4 {\n"
         "  phase 0 {\n    v0 = load i[i0]\n    v1 = loadx x[0], v0\n    store y[i0], v1\n  }\n}\n";
     dync__arena arena = {0};
-    dync__code *code = dync__code_new(dync__kernel_parse(&arena, text));
+    dync__code *code = interpreted(dync__kernel_parse(&arena, text));
     float x[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, y[4];
     int64_t index[4] = {3, 9, 0, 5};
     void *buffers[] = {x, index, y};
@@ -202,7 +212,7 @@ static void fail_each_allocation(const dync__kernel *k, void *const *buffers)
 {
     for (int nth = 1;; nth++) {
         dync__mem_fail_at(nth);
-        dync__code *code = dync__code_new(k);
+        dync__code *code = interpreted(k);
         dync_status status = code ? dync__code_run(code, buffers, 0, 0) : DYNC_ERR_MEMORY;
         dync__code_free(code);
         dync__mem_fail_at(0);
@@ -264,7 +274,7 @@ static void seldom_kernel(bool reduces)
     }
     REQUIRE_OK(dync__kernel_check(k));
     void *run[] = {x, w, mine[0], mine[1]}, *oracle[] = {x, w, theirs[0], theirs[1]};
-    dync__code *code = dync__code_new_for(k, dync__tile_isa(), false);
+    dync__code *code = interpreted(k);
     REQUIRE(code != NULL);
     EXPECT_OK(dync__code_run(code, run, 0, 0));
     EXPECT_OK(dync__kernel_eval(k, oracle, 0, 0));

@@ -2,6 +2,7 @@
  * random kernels, large expressions that spill, by hand; for AVX2 and AVX-512; code memory. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/codemem.h"
+#include "../../src/codegen/interp_tile.h"
 #include "../../src/codegen/jit.h"
 #include "../../tools/ir/ir.h"
 #include "codegen_random.h"

@@ -1,0 +1,21 @@
+/* codegen/code.h: what a kernel became: machine code, or, where no target takes it, steps of the
+ * tile interpreter. code.c makes one of the two and runs it. */
+#ifndef DYNC__CODE_H
+#define DYNC__CODE_H
+#include "codegen.h"
+
+typedef struct dync__jit dync__jit;
+typedef struct dync__interp dync__interp;
+struct dync__code {
+    dync__jit *jit;       /* NULL: interpreted */
+    dync__interp *interp; /* NULL: machine code */
+    double ns;            /* roughly what one thread takes, for dync__pool_worth */
+    bool empty;           /* no index: a run does nothing */
+    bool has_reduce;      /* or a scan */
+    bool stores_rows;     /* something is stored once a row */
+    char name[];
+};
+/* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine
+ * code. */
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
+#endif

@@ -1,0 +1,336 @@
+/* codegen/interp_reduce.c: reductions and running sums of the tile interpreter. Before:
+ * interp_run.c, which begins and ends them around a phase and hands over each tile.
+ *
+ * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
+ * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
+ * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
+ * combined as vectors, in levels of DYNC__REDUCE_RADIX. All arithmetic is the tile operation that
+ * combines two partial results. */
+#include "../dync.in.h"
+#include "interp_run.h"
+
+/* ---- along rows ------------------------------------------------------------------------------ */
+
+/* Blocks to compute in: zeros where nothing was put, so that no lane sees what is nobody's. */
+typedef struct dync__ired_pair {
+    _Alignas(64) uint64_t x[DYNC__TILE_LANES], y[DYNC__TILE_LANES];
+} dync__ired_pair;
+
+/* x = y . x: the first elements alone. */
+static void dync__ired_combine(const dync__interp_reduce *red, dync__ired_pair *p, const void *y)
+{
+    memcpy(p->y, y, red->bytes);
+    red->combine.fn(red->combine.op, p->x, p->y, p->x, NULL, 1, 0);
+}
+
+/* State: int64 count of grains, then one partial result for each bit of it, eight bytes apart. */
+static void dync__ired_push(const dync__interp_reduce *red, dync__ired_pair *p, char *acc,
+                            const void *partial)
+{
+    int64_t count;
+    char *level = acc + sizeof count;
+    memcpy(&count, acc, sizeof count);
+    memcpy(p->x, partial, red->bytes);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, p, level);
+    memcpy(level, p->x, red->bytes);
+    count++;
+    memcpy(acc, &count, sizeof count);
+}
+
+static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, void *out)
+{
+    dync__ired_pair p = {{0}, {0}};
+    int64_t count;
+    const char *level = acc + sizeof count;
+    bool first = true;
+    memcpy(&count, acc, sizeof count);
+    memcpy(p.x, &red->identity, red->bytes);
+    for (; count; count >>= 1, level += 8) {
+        if (!(count & 1)) continue;
+        if (first)
+            memcpy(p.x, level, red->bytes);
+        else
+            dync__ired_combine(red, &p, level);
+        first = false;
+    }
+    memcpy(out, p.x, red->bytes);
+}
+
+/* n elements to one: the lanes, and beside them identities that the tree reads. What is less than
+ * a block is filled up with identities. */
+static void dync__ired_grain(const dync__interp_reduce *red, const uint64_t *identity,
+                             const char *x, int64_t n, void *out)
+{
+    enum { ALL = DYNC__TILE_LANES, HALF = ALL / 2, ONTO_ITSELF = 1 | 8 };
+    _Alignas(64) uint64_t room[2][ALL + HALF];
+    const dync__tile *t = &red->combine;
+    size_t bytes = red->bytes;
+    char *lanes = (char *)room[0], *next = (char *)room[1];
+    memcpy(lanes, identity, ALL * bytes);
+    memcpy(lanes + ALL * bytes, identity, HALF * bytes);
+    memcpy(next + ALL * bytes, identity, HALF * bytes);
+    if (n >= ALL) t->fn(t->op, lanes, lanes, x, NULL, n / ALL, ONTO_ITSELF);
+    if (n % ALL) {
+        memcpy(next, identity, ALL * bytes);
+        memcpy(next, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
+        t->fn(t->op, lanes, lanes, next, NULL, 1, 0);
+    }
+    for (size_t half = HALF; half > 0; half /= 2) {
+        char *from = lanes;
+        t->fn(t->op, next, from, from + half * bytes, NULL, 1, 0);
+        lanes = next;
+        next = from;
+    }
+    memcpy(out, lanes, bytes);
+}
+
+/* One partial result for each grain of n / length rows. */
+static void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
+                                int64_t length, int64_t n)
+{
+    _Alignas(64) uint64_t identity[DYNC__TILE_LANES];
+    dync__tile_spread(&red->identity, red->bytes, identity);
+    for (int64_t left = length; n > 0; left = left ? left : length) {
+        int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
+        dync__ired_grain(red, identity, x, grain, out);
+        x += grain * red->bytes;
+        out += red->bytes;
+        left -= grain;
+        n -= grain;
+    }
+}
+
+static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+{
+    char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
+    dync__ired_pair p = {{0}, {0}};
+    int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
+    if (r->c->mode == DYNC__LP_CHUNK) {
+        dync__ired_partials(red, partial, tile, r->inner, r->n);
+        for (int64_t g = 0; g < grains; g++)
+            dync__ired_push(red, &p, acc, partial + g * red->bytes);
+        return;
+    }
+    char *out = r->ptr[red->dst];
+    dync__ired_partials(red, grains == 1 ? out : partial, tile, r->inner, r->n);
+    for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
+        memset(acc, 0, sizeof(int64_t));
+        for (int64_t g = 0; g < grains; g++)
+            dync__ired_push(red, &p, acc, partial + (i * grains + g) * red->bytes);
+        dync__ired_pushed(red, acc, out + i * red->bytes);
+    }
+}
+
+/* ---- rows side by side ----------------------------------------------------------------------- */
+
+/* State: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into one level,
+ * then it goes into the next. The tile is first folded to one vector, halves onto each other. */
+static void dync__ired_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
+{
+    int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
+    size_t bytes = (size_t)r->c->tile_rows * red->bytes;
+    char *at = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count + (size_t)level * bytes;
+    if (count[level] == 0) return;
+    if (count[level + 1] == 0)
+        memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
+    else
+        dync__tile_run(&red->combine, at + bytes, at + bytes, at, NULL, r->rows, 0);
+    count[level + 1]++;
+    count[level] = 0;
+}
+
+static void dync__ired_vertical(const dync__irun *r, const dync__interp_reduce *red,
+                                const char *tile)
+{
+    int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
+    char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count,
+         *fold = r->scratch + red->partial;
+    for (int64_t j = r->inner; j > 1;) {
+        int64_t half = j / 2;
+        dync__tile_run(&red->combine, fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
+        if (tile != fold && j % 2) memcpy(fold + half * row, tile + half * row, (size_t)row);
+        tile = fold;
+        j -= half;
+    }
+    if (count[0] == 0)
+        memcpy(level, tile, (size_t)row);
+    else
+        dync__tile_run(&red->combine, level, level, tile, NULL, r->rows, 0);
+    count[0]++;
+    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
+        dync__ired_flush(r, red, l);
+}
+
+static void dync__ired_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
+{
+    int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
+    const int top = DYNC__REDUCE_LEVELS - 1;
+    for (int l = 0; l < top; l++) dync__ired_flush(r, red, l);
+    if (count[top])
+        memcpy(out,
+               r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
+                   (size_t)(top * r->c->tile_rows) * red->bytes,
+               (size_t)r->rows * red->bytes);
+    else
+        dync__irun_copy(out, 1, &red->identity, 0, r->rows, red->bytes);
+}
+
+/* ---- positions ------------------------------------------------------------------------------- */
+
+/* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
+#define DYNC__IRED_ARG(T, name)                                                            \
+    static void dync__ired_arg_##name(const T *x, T *best, int64_t *where, bool least,     \
+                                      int64_t rows, int64_t inner, int64_t row_step,       \
+                                      int64_t inner_step, int64_t first)                   \
+    {                                                                                      \
+        for (int64_t i = 0; i < rows; i++) {                                               \
+            T b = best[i];                                                                 \
+            int64_t at = where[i];                                                         \
+            for (int64_t j = 0; j < inner; j++) {                                          \
+                T v = x[i * row_step + j * inner_step];                                    \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue; \
+                b = v;                                                                     \
+                at = first + j;                                                            \
+            }                                                                              \
+            best[i] = b;                                                                   \
+            where[i] = at;                                                                 \
+        }                                                                                  \
+    }
+DYNC__STRICT_FP_BEGIN
+DYNC__IRED_ARG(float, f)
+DYNC__IRED_ARG(double, d)
+DYNC__IRED_ARG(int32_t, i)
+DYNC__IRED_ARG(int64_t, l)
+DYNC__IRED_ARG(uint8_t, b)
+DYNC__STRICT_FP_END
+
+/* Takes rows x inner values, the first at position `first`, into best and where. */
+static void dync__ired_arg_take(const dync__interp_reduce *red, const void *x, void *best,
+                                int64_t *where, int64_t rows, int64_t inner, int64_t row_step,
+                                int64_t inner_step, int64_t first)
+{
+    bool least = red->kind == DYNC__R_ARGMIN;
+    switch (red->type) {
+    case DYNC_F32:
+        dync__ired_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_F64:
+        dync__ired_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I32:
+        dync__ired_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I64:
+        dync__ired_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    default:
+        dync__ired_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    }
+}
+
+static void dync__ired_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
+{
+    bool vertical = r->c->mode == DYNC__LP_VERTICAL;
+    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
+    dync__ired_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
+                        vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
+}
+
+/* ---- the three of them ----------------------------------------------------------------------- */
+
+static bool dync__ired_is_arg(const dync__interp_reduce *red)
+{
+    return red->kind >= DYNC__R_ARGMAX;
+}
+
+DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *red, int mode, int64_t rows)
+{
+    size_t n = (size_t)rows;
+    if (dync__ired_is_arg(red)) return n * (sizeof(int64_t) + sizeof(double));
+    return mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + n * red->bytes)
+                                     : 65 * sizeof(int64_t);
+}
+
+DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mode, int64_t rows,
+                                         int64_t inner)
+{
+    size_t n = (size_t)inner, each = (size_t)rows * red->bytes;
+    if (dync__ired_is_arg(red)) return 0;
+    return mode == DYNC__LP_VERTICAL ? (n + 1) / 2 * each
+                                     : (n + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN * each;
+}
+
+DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *red)
+{
+    int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
+    int64_t n = dync__ired_is_arg(red)            ? r->rows
+                : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                  : 1;
+    for (int64_t i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
+}
+
+DYNC__FN void dync__ired_take(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+{
+    if (dync__ired_is_arg(red))
+        dync__ired_arg(r, red, tile);
+    else if (r->c->mode == DYNC__LP_VERTICAL)
+        dync__ired_vertical(r, red, tile);
+    else
+        dync__ired_rows(r, red, tile);
+}
+
+DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red)
+{
+    char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
+    if (dync__ired_is_arg(red)) {
+        for (int64_t i = 0; i < r->rows; i++) {
+            int64_t at = ((int64_t *)(void *)acc)[i];
+            ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
+        }
+    } else if (r->c->mode == DYNC__LP_VERTICAL) {
+        dync__ired_vertical_end(r, red, out);
+    } else if (r->c->mode == DYNC__LP_CHUNK) {
+        dync__ired_pushed(red, acc, out);
+    }
+}
+
+/* ---- running sums ---------------------------------------------------------------------------- */
+
+/* Rows side by side: one addition after another. Along a row in groups of eight, as vectors of
+ * machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then what came
+ * before it is added. */
+#define DYNC__IRED_SCAN(T, ACC, name)                                                          \
+    static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, \
+                                       T *y, ACC *carry)                                       \
+    {                                                                                          \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
+        for (; !vertical && rows > 0; rows--, carry++)                                         \
+            for (int64_t end, j = 0; j < inner; j = end) {                                     \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;            \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                            \
+                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,        \
+                        all = quad + four[j & 3];                                              \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;              \
+                    *y++ = (T)(*carry = sum + all);                                            \
+                }                                                                              \
+            }                                                                                  \
+    }
+DYNC__STRICT_FP_BEGIN
+DYNC__IRED_SCAN(float, double, f)
+DYNC__IRED_SCAN(double, double, d)
+DYNC__IRED_SCAN(uint64_t, uint64_t, l) /* unsigned: wraps */
+DYNC__STRICT_FP_END
+
+DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
+{
+    bool vertical = r->c->mode == DYNC__LP_VERTICAL;
+    void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
+    if (s->type == DYNC_F32)
+        dync__ired_scan_f(vertical, r->rows, r->inner, x, y, carry);
+    else if (s->type == DYNC_F64)
+        dync__ired_scan_d(vertical, r->rows, r->inner, x, y, carry);
+    else
+        dync__ired_scan_l(vertical, r->rows, r->inner, x, y, carry);
+}
