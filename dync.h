@@ -4873,7 +4873,7 @@ DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n);
 DYNC__FN bool dync__mem_in_use(void);
 /* give this thread's cached blocks back */
 DYNC__FN void dync__mem_trim(void);
-/* the same for a thread that ends, and its cache itself (thread.c) */
+/* recursion: the same for a thread that ends, and its cache itself; mem.c arms threads */
 DYNC__FN void dync__mem_thread_end(dync__thread *);
 /* Memory put aside for work that must not stop half way: a block from dync__alloc_data. Whoever
  * finds it gone does not free it. */
@@ -4956,8 +4956,9 @@ DYNC__FN bool dync__is_name(const char *text, size_t n);
 /* "" when empty or failed */
 DYNC__FN const char *dync__str_get(const dync__str *);
 DYNC__FN void dync__str_free(dync__str *);
-/* snprintf's contract */
+/* recursion: snprintf's contract; errors are formatted, and builders of text report errors */
 DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4);
+/* recursion: likewise */
 DYNC__FN int dync__formatv(char *out, size_t cap, const char *fmt, va_list);
 /* one copy per text, process-wide; NULL on no memory */
 DYNC__FN const char *dync__intern(const char *s);
@@ -5441,6 +5442,563 @@ DYNC__FN void dync__check_set(bool on);
  * that runs out is DYNC_ERR_MEMORY. DYNC_OK where checks are off. */
 DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *, void *ir);
 #endif
+DYNC__COLD
+
+/* ==== base/num.c =================================================================================== */
+/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and
+ * decimal text.
+ *
+ * Conversions work on big integers, so they are exact for every value and need neither libc's
+ * locale nor floating point arithmetic (compiler flags cannot change them). Printing expands the
+ * value to all its decimal digits; the shortest text is the shortest decimal inside the interval
+ * that rounds to the value, the nearest of those. Reading divides two big integers bit by bit.
+ * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for
+ * rounding. */
+
+/* ---- half floats ----------------------------------------------------------------------------- */
+
+DYNC__FN float dync__f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 0x3ffu, bits;
+    if (e == 31) {
+        bits = sign | 0x7f800000u | m << 13;
+    } else if (e) {
+        bits = sign | (e + 112) << 23 | m << 13;
+    } else if (m) {
+        /* subnormal: make the leading bit implicit */
+        int shift = 11 - DYNC__BIT_LENGTH(m);
+        bits = sign | (uint32_t)(113 - shift) << 23 | (m << shift & 0x3ffu) << 13;
+    } else {
+        bits = sign;
+    }
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+DYNC__FN uint16_t dync__f32_to_f16(float f)
+{
+    uint32_t bits, sign, m;
+    memcpy(&bits, &f, 4);
+    sign = bits >> 16 & 0x8000u;
+    bits &= 0x7fffffffu;
+    if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
+    /* rounds to 65536 or more */
+    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+    /* below half of the least subnormal */
+    if (bits < 0x33000000u) return (uint16_t)sign;
+    int e = (int)(bits >> 23) - 112, shift = 13;
+    m = bits & 0x7fffffu;
+    if (e <= 0) {
+        m |= 0x800000u;
+        shift = 14 - e; /* at most 24 */
+        e = 0;
+    }
+    uint32_t q = ((uint32_t)e << 10) + (m >> shift), rest = m & ((1u << shift) - 1),
+             half = 1u << (shift - 1);
+    /* a carry runs into the exponent, as it should */
+    if (rest > half || (rest == half && q & 1)) q++;
+    return (uint16_t)(sign | q);
+}
+
+DYNC__FN uint16_t dync__f32_to_bf16(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+/* ---- checked arithmetic ---------------------------------------------------------------------- */
+
+DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
+{
+    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
+              : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a))
+        return false;
+    *out = a * b;
+    return true;
+}
+
+DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
+{
+    if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
+    *out = a + b;
+    return true;
+}
+
+/* ---- big naturals: little-endian limbs of the given base ------------------------------------- */
+
+/* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
+enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };
+typedef struct dync__num_big {
+    int n;
+    uint32_t limb[DYNC__NUM_LIMBS];
+} dync__num_big;
+
+/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see
+ * DYNC__NUM_LIMBS. */
+static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint32_t base)
+{
+    uint64_t carry = add;
+    for (int i = 0; i < b->n; i++) {
+        carry += (uint64_t)b->limb[i] * factor;
+        b->limb[i] = base ? (uint32_t)(carry % base) : (uint32_t)carry;
+        carry = base ? carry / base : carry >> 32;
+    }
+    while (carry && b->n < DYNC__NUM_LIMBS) {
+        b->limb[b->n++] = base ? (uint32_t)(carry % base) : (uint32_t)carry;
+        carry = base ? carry / base : carry >> 32;
+    }
+}
+
+static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13, int exponent,
+                              uint32_t base)
+{
+    for (; exponent >= 13 && power_13; exponent -= 13) dync__num_mul(b, power_13, 0, base);
+    for (; exponent > 0; exponent--) dync__num_mul(b, root, 0, base);
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* digit[0].digit[1]... * 10^exponent, as characters; n == 0 means zero. */
+typedef struct dync__num_decimal {
+    int n, exponent;
+    char digit[DYNC__NUM_DIGITS];
+} dync__num_decimal;
+
+/* All digits of m * 2^e (m < 2^56, -1076 <= e), without leading zeros; the last one has weight
+ * 10^*scale. */
+static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
+{
+    enum { BASE = 1000000000 };
+    dync__num_big b;
+    b.n = 0;
+    for (uint64_t rest = m; rest; rest /= BASE) b.limb[b.n++] = (uint32_t)(rest % BASE);
+    *scale = 0;
+    if (e >= 0) {
+        dync__num_mul_pow(&b, 2, 8192, e, BASE);
+    } else {
+        dync__num_mul_pow(&b, 5, 1220703125u, -e, BASE); /* m * 2^e = m * 5^-e * 10^e */
+        *scale = e;
+    }
+    int n = 0;
+    for (int i = b.n - 1; i >= 0; i--) {
+        char part[9];
+        uint32_t limb = b.limb[i];
+        for (int k = 8; k >= 0; k--, limb /= 10) part[k] = (char)('0' + limb % 10);
+        for (int k = 0; k < 9; k++) {
+            if (n || part[k] != '0') digit[n++] = part[k];
+        }
+    }
+    return n;
+}
+
+/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives
+ * zero. */
+static void dync__num_round(dync__num_decimal *d, int keep)
+{
+    if (keep >= d->n) return;
+    if (keep < 0) {
+        d->n = 0;
+        return;
+    }
+    bool up = d->digit[keep] > '5';
+    if (d->digit[keep] == '5') {
+        for (int i = keep + 1; i < d->n && !up; i++) up = d->digit[i] != '0';
+        if (!up && keep > 0) up = (d->digit[keep - 1] - '0') % 2 != 0;
+    }
+    d->n = keep;
+    if (!up) return;
+    int i = keep - 1;
+    while (i >= 0 && d->digit[i] == '9') d->digit[i--] = '0';
+    if (i >= 0) {
+        d->digit[i]++;
+        return;
+    }
+    /* 99.. became 100..: same number of digits, one power up */
+    d->digit[0] = '1';
+    d->exponent++;
+    if (d->n == 0) d->n = 1;
+}
+
+static void dync__num_exact(uint64_t m, int e, dync__num_decimal *d)
+{
+    int scale;
+    d->n = dync__num_expand(m, e, d->digit, &scale);
+    d->exponent = d->n - 1 + scale;
+}
+
+/* Puts the number on a grid of `width` digits, right aligned. */
+static void dync__num_align(char *grid, int width, const char *digit, int n)
+{
+    memset(grid, '0', (size_t)(width - n));
+    memcpy(grid + width - n, digit, (size_t)n);
+}
+
+/* The shortest digits that read back as m * 2^e; low_gap: the neighbour below is only half as far
+ * (m is a power of two). x and the ends of its interval stand on one grid of digits; candidates are
+ * x cut after p digits and that plus one unit. */
+static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decimal *d)
+{
+    char digits[DYNC__NUM_DIGITS], x[DYNC__NUM_DIGITS], lo[DYNC__NUM_DIGITS], hi[DYNC__NUM_DIGITS],
+        up[DYNC__NUM_DIGITS];
+    int scale, n, width;
+    bool closed = m % 2 == 0; /* the ends themselves round to an even m */
+    n = dync__num_expand(4 * m + 2, e - 2, digits, &scale);
+    width = n + 1;
+    dync__num_align(hi, width, digits, n);
+    n = dync__num_expand(4 * m - (low_gap ? 1 : 2), e - 2, digits, &scale);
+    dync__num_align(lo, width, digits, n);
+    n = dync__num_expand(4 * m, e - 2, digits, &scale);
+    dync__num_align(x, width, digits, n);
+    int first = width - n;
+    size_t size = (size_t)width;
+    for (int p = first + 1; p <= width; p++) {
+        memcpy(d->digit, x, (size_t)p); /* down: x cut */
+        memset(d->digit + p, '0', (size_t)(width - p));
+        memcpy(up, d->digit, size);
+        int i = p - 1;
+        while (up[i] == '9') up[i--] = '0'; /* stops at the zero in front */
+        up[i]++;
+        int low = memcmp(d->digit, lo, size), high = memcmp(up, hi, size);
+        bool down_ok = low > 0 || (low == 0 && closed), up_ok = high < 0 || (high == 0 && closed);
+        if (!down_ok && !up_ok) continue;
+        if (down_ok && up_ok) { /* both: the nearer, or the even one */
+            bool nearer_up = p < width && x[p] > '5';
+            if (p < width && x[p] == '5') {
+                for (int k = p + 1; k < width && !nearer_up; k++) nearer_up = x[k] != '0';
+                if (!nearer_up) nearer_up = (x[p - 1] - '0') % 2 != 0;
+            }
+            up_ok = nearer_up;
+        }
+        if (up_ok) memcpy(d->digit, up, size);
+        break;
+    }
+    int start = 0, end = width;
+    while (d->digit[start] == '0') start++;
+    while (d->digit[end - 1] == '0') end--;
+    d->exponent = width - 1 - start + scale;
+    d->n = end - start;
+    memmove(d->digit, d->digit + start, (size_t)d->n);
+}
+
+/* sign, class and m * 2^e of a double. */
+typedef struct dync__num_parts {
+    bool negative, special, nan;
+    uint64_t m;
+    int e;
+    bool low_gap;
+} dync__num_parts;
+
+static dync__num_parts dync__num_split(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    dync__num_parts p = {bits >> 63 != 0,          false, false, bits & ((UINT64_C(1) << 52) - 1),
+                         (int)(bits >> 52 & 2047), false};
+    p.special = p.e == 2047;
+    p.nan = p.special && p.m != 0;
+    p.low_gap = p.m == 0 && p.e > 1;
+    if (p.e) p.m |= UINT64_C(1) << 52;
+    p.e = (p.e ? p.e : 1) - 1075;
+    return p;
+}
+
+/* A text that is cut to its buffer but counts on, as snprintf does. */
+typedef struct dync__num_out {
+    char *at;
+    size_t cap;
+    int n;
+} dync__num_out;
+
+static void dync__num_putc(dync__num_out *o, char c)
+{
+    if ((size_t)o->n + 1 < o->cap) o->at[o->n] = c;
+    o->n++;
+}
+
+static void dync__num_puts(dync__num_out *o, const char *s)
+{
+    for (; *s; s++) dync__num_putc(o, *s);
+}
+
+static int dync__num_end(dync__num_out *o)
+{
+    if (o->cap) o->at[(size_t)o->n < o->cap ? (size_t)o->n : o->cap - 1] = 0;
+    return o->n;
+}
+
+static char dync__num_digit(const dync__num_decimal *d, int i)
+{
+    return i >= 0 && i < d->n ? d->digit[i] : '0';
+}
+
+static void dync__num_put_fixed(dync__num_out *o, const dync__num_decimal *d, int decimals)
+{
+    int exponent = d->n ? d->exponent : 0;
+    for (int i = 0; i <= (exponent > 0 ? exponent : 0); i++)
+        dync__num_putc(o, exponent < 0 ? '0' : dync__num_digit(d, i));
+    if (decimals > 0) dync__num_putc(o, '.');
+    for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, exponent + i));
+}
+
+static void dync__num_put_scientific(dync__num_out *o, const dync__num_decimal *d, int decimals)
+{
+    int exponent = d->n ? d->exponent : 0, size = exponent < 0 ? -exponent : exponent;
+    dync__num_putc(o, dync__num_digit(d, 0));
+    if (decimals > 0) dync__num_putc(o, '.');
+    for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, i));
+    dync__num_putc(o, 'e');
+    dync__num_putc(o, exponent < 0 ? '-' : '+');
+    if (size >= 100) dync__num_putc(o, (char)('0' + size / 100));
+    dync__num_putc(o, (char)('0' + size / 10 % 10));
+    dync__num_putc(o, (char)('0' + size % 10));
+}
+
+static bool dync__num_put_special(dync__num_out *o, const dync__num_parts *p)
+{
+    if (p->negative && !p->nan) dync__num_putc(o, '-');
+    if (p->special) dync__num_puts(o, p->nan ? "nan" : "inf");
+    return p->special;
+}
+
+/* Shortest form: plain from 1e-4 to below 1e16, else with an exponent, as Python's repr draws the
+ * line. */
+static int dync__num_put_shortest(const dync__num_parts *p, char *out, size_t cap)
+{
+    dync__num_out o = {out, cap, 0};
+    dync__num_decimal d;
+    d.n = 0;
+    if (dync__num_put_special(&o, p)) return dync__num_end(&o);
+    if (p->m)
+        dync__num_shortest(p->m, p->e, p->low_gap, &d);
+    else
+        d.exponent = 0;
+    if (d.exponent < -4 || d.exponent >= 16)
+        dync__num_put_scientific(&o, &d, d.n - 1);
+    else
+        dync__num_put_fixed(&o, &d, d.n - 1 - d.exponent);
+    return dync__num_end(&o);
+}
+
+DYNC__FN int dync__double_text(double x, char *out, size_t cap)
+{
+    dync__num_parts p = dync__num_split(x);
+    return dync__num_put_shortest(&p, out, cap);
+}
+
+DYNC__FN int dync__float_text(float x, char *out, size_t cap)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    dync__num_parts p = {bits >> 31 != 0,         false, false, bits & 0x7fffffu,
+                         (int)(bits >> 23 & 255), false};
+    p.special = p.e == 255;
+    p.nan = p.special && p.m != 0;
+    p.low_gap = p.m == 0 && p.e > 1;
+    if (p.e) p.m |= 0x800000u;
+    p.e = (p.e ? p.e : 1) - 150;
+    return dync__num_put_shortest(&p, out, cap);
+}
+
+DYNC__FN int dync__double_format(double x, char conversion, int precision, char *out, size_t cap)
+{
+    dync__num_parts p = dync__num_split(x);
+    dync__num_out o = {out, cap, 0};
+    dync__num_decimal d;
+    if (dync__num_put_special(&o, &p)) return dync__num_end(&o);
+    d.n = d.exponent = 0;
+    if (p.m) dync__num_exact(p.m, p.e, &d);
+    if (precision < 0) precision = 6;
+    if (conversion == 'f') {
+        dync__num_round(&d, d.exponent + 1 + precision);
+        dync__num_put_fixed(&o, &d, precision);
+    } else if (conversion == 'e') {
+        dync__num_round(&d, precision + 1);
+        dync__num_put_scientific(&o, &d, precision);
+    } else {
+        if (precision == 0) precision = 1;
+        dync__num_round(&d, precision);
+        while (d.n > 1 && d.digit[d.n - 1] == '0') d.n--;
+        int after = d.n ? d.n - 1 : 0;
+        if (d.exponent < -4 || d.exponent >= precision)
+            dync__num_put_scientific(&o, &d, after);
+        else
+            dync__num_put_fixed(&o, &d, after - d.exponent);
+    }
+    return dync__num_end(&o);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int dync__num_bits(const dync__num_big *b)
+{
+    return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0;
+}
+
+static void dync__num_shift(dync__num_big *b, int bits)
+{
+    int words = bits / 32, rest = bits % 32;
+    if (rest) dync__num_mul(b, 1u << rest, 0, 0);
+    if (!words || !b->n) return;
+    memmove(b->limb + words, b->limb, (size_t)b->n * 4);
+    memset(b->limb, 0, (size_t)words * 4);
+    b->n += words;
+}
+
+static int dync__num_compare(const dync__num_big *a, const dync__num_big *b)
+{
+    if (a->n != b->n) return a->n < b->n ? -1 : 1;
+    for (int i = a->n - 1; i >= 0; i--) {
+        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* a -= b, a >= b */
+static void dync__num_subtract(dync__num_big *a, const dync__num_big *b)
+{
+    int64_t borrow = 0;
+    for (int i = 0; i < a->n; i++) {
+        borrow += (int64_t)a->limb[i] - (i < b->n ? (int64_t)b->limb[i] : 0);
+        a->limb[i] = (uint32_t)borrow;
+        borrow >>= 32;
+    }
+    while (a->n && !a->limb[a->n - 1]) a->n--;
+}
+
+/* num / den, both positive, correctly rounded: 53 bits (fewer below 2^-1022) of quotient by long
+ * division, then the rest decides. */
+static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
+{
+    int k = dync__num_bits(num) - dync__num_bits(den);
+    if (k > 0)
+        dync__num_shift(den, k);
+    else
+        dync__num_shift(num, -k);
+    if (dync__num_compare(num, den) < 0) {
+        dync__num_mul(num, 2, 0, 0);
+        k--;
+    }
+    /* now 1 <= num / den < 2 and the value is that times 2^k */
+    if (k > 1023) return UINT64_C(2047) << 52;
+    int bits = k < -1022 ? 53 - (-1022 - k) : 53;
+    if (bits < 0) return 0;
+    uint64_t q = 0;
+    for (int i = 0; i < bits; i++) {
+        q *= 2;
+        if (dync__num_compare(num, den) >= 0) {
+            dync__num_subtract(num, den);
+            q++;
+        }
+        dync__num_mul(num, 2, 0, 0);
+    }
+    int rest = dync__num_compare(num, den); /* against half a unit */
+    if (rest > 0 || (rest == 0 && q & 1)) q++;
+    /* subnormal; 2^52 is the least normal number's own pattern */
+    if (bits < 53) return q;
+    /* the leading bit adds one to the exponent, a carry another */
+    return ((uint64_t)(k + 1022) << 52) + q;
+}
+
+typedef struct dync__num_scan {
+    dync__num_big digits;
+    int n_digits, exponent;
+    bool any, sticky;
+} dync__num_scan;
+
+/* Digits up to the first that is none; those after `point` lower the exponent. Past 780 only
+ * whether one is not 0 counts. */
+static const char *dync__num_scan_digits(dync__num_scan *s, const char *p, bool point)
+{
+    for (; *p >= '0' && *p <= '9'; p++) {
+        s->any = true;
+        if (s->n_digits == 0 && *p == '0') {
+            s->exponent -= point && s->exponent > -100000;
+        } else if (s->n_digits < 780) {
+            dync__num_mul(&s->digits, 10, (uint32_t)(*p - '0'), 0);
+            s->n_digits++;
+            s->exponent -= point;
+        } else {
+            s->sticky = s->sticky || *p != '0';
+            s->exponent += !point && s->exponent < 100000;
+        }
+    }
+    return p;
+}
+
+static bool dync__num_word(const char **p, const char *word)
+{
+    size_t i = 0;
+    for (; word[i]; i++) {
+        if (((*p)[i] | 32) != word[i]) return false;
+    }
+    *p += i;
+    return true;
+}
+
+static const char *dync__num_scan_exponent(dync__num_scan *s, const char *p)
+{
+    const char *q = p + 1;
+    bool negative = *q == '-';
+    int e = 0;
+    if (*q == '-' || *q == '+') q++;
+    if (*q < '0' || *q > '9') return p; /* "2em" is the number 2 and a rest */
+    for (; *q >= '0' && *q <= '9'; q++) {
+        if (e < 100000) e = e * 10 + (*q - '0');
+    }
+    s->exponent += negative ? -e : e;
+    return q;
+}
+
+static uint64_t dync__num_scan_value(dync__num_scan *s)
+{
+    if (s->n_digits == 0 || s->exponent + s->n_digits < -326) return 0;
+    if (s->exponent + s->n_digits > 310) return UINT64_C(2047) << 52;
+    if (s->sticky) {
+        dync__num_mul(&s->digits, 10, 1, 0);
+        s->exponent--;
+    }
+    dync__num_big den;
+    den.n = 1;
+    den.limb[0] = 1;
+    if (s->exponent >= 0)
+        dync__num_mul_pow(&s->digits, 10, 0, s->exponent, 0);
+    else
+        dync__num_mul_pow(&den, 10, 0, -s->exponent, 0);
+    return dync__num_divide(&s->digits, &den);
+}
+
+DYNC__FN bool dync__text_double(const char *s, const char **end, double *out)
+{
+    const char *p = s;
+    bool negative = *p == '-';
+    uint64_t bits;
+    if (*p == '-' || *p == '+') p++;
+    if (dync__num_word(&p, "inf")) {
+        dync__num_word(&p, "inity");
+        bits = UINT64_C(2047) << 52;
+    } else if (dync__num_word(&p, "nan")) {
+        bits = UINT64_C(4095) << 51;
+    } else {
+        dync__num_scan scan;
+        scan.digits.n = scan.n_digits = scan.exponent = 0;
+        scan.any = scan.sticky = false;
+        p = dync__num_scan_digits(&scan, p, false);
+        if (*p == '.') p = dync__num_scan_digits(&scan, p + 1, true);
+        if (!scan.any) return false;
+        if (*p == 'e' || *p == 'E') p = dync__num_scan_exponent(&scan, p);
+        bits = dync__num_scan_value(&scan);
+    }
+    if (end)
+        *end = p;
+    else if (*p)
+        return false;
+    bits |= (uint64_t)negative << 63;
+    memcpy(out, &bits, 8);
+    return true;
+}
 DYNC__WARM
 
 /* ==== base/os.c ==================================================================================== */
@@ -7317,562 +7875,6 @@ DYNC__FN void dync__intern_clear(void)
                dync__intern_table.n_chains * sizeof *dync__intern_table.chain);
     dync__intern_table.chain = NULL;
     dync__intern_table.n = dync__intern_table.n_chains = 0;
-}
-
-/* ==== base/num.c =================================================================================== */
-/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and
- * decimal text.
- *
- * Conversions work on big integers, so they are exact for every value and need neither libc's
- * locale nor floating point arithmetic (compiler flags cannot change them). Printing expands the
- * value to all its decimal digits; the shortest text is the shortest decimal inside the interval
- * that rounds to the value, the nearest of those. Reading divides two big integers bit by bit.
- * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for
- * rounding. */
-
-/* ---- half floats ----------------------------------------------------------------------------- */
-
-DYNC__FN float dync__f16_to_f32(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 0x3ffu, bits;
-    if (e == 31) {
-        bits = sign | 0x7f800000u | m << 13;
-    } else if (e) {
-        bits = sign | (e + 112) << 23 | m << 13;
-    } else if (m) {
-        /* subnormal: make the leading bit implicit */
-        int shift = 11 - DYNC__BIT_LENGTH(m);
-        bits = sign | (uint32_t)(113 - shift) << 23 | (m << shift & 0x3ffu) << 13;
-    } else {
-        bits = sign;
-    }
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-DYNC__FN uint16_t dync__f32_to_f16(float f)
-{
-    uint32_t bits, sign, m;
-    memcpy(&bits, &f, 4);
-    sign = bits >> 16 & 0x8000u;
-    bits &= 0x7fffffffu;
-    if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
-    /* rounds to 65536 or more */
-    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
-    /* below half of the least subnormal */
-    if (bits < 0x33000000u) return (uint16_t)sign;
-    int e = (int)(bits >> 23) - 112, shift = 13;
-    m = bits & 0x7fffffu;
-    if (e <= 0) {
-        m |= 0x800000u;
-        shift = 14 - e; /* at most 24 */
-        e = 0;
-    }
-    uint32_t q = ((uint32_t)e << 10) + (m >> shift), rest = m & ((1u << shift) - 1),
-             half = 1u << (shift - 1);
-    /* a carry runs into the exponent, as it should */
-    if (rest > half || (rest == half && q & 1)) q++;
-    return (uint16_t)(sign | q);
-}
-
-DYNC__FN uint16_t dync__f32_to_bf16(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-/* ---- checked arithmetic ---------------------------------------------------------------------- */
-
-DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
-{
-    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
-              : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a))
-        return false;
-    *out = a * b;
-    return true;
-}
-
-DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
-{
-    if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
-    *out = a + b;
-    return true;
-}
-
-/* ---- big naturals: little-endian limbs of the given base ------------------------------------- */
-
-/* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
-enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };
-typedef struct dync__num_big {
-    int n;
-    uint32_t limb[DYNC__NUM_LIMBS];
-} dync__num_big;
-
-/* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see
- * DYNC__NUM_LIMBS. */
-static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint32_t base)
-{
-    uint64_t carry = add;
-    for (int i = 0; i < b->n; i++) {
-        carry += (uint64_t)b->limb[i] * factor;
-        b->limb[i] = base ? (uint32_t)(carry % base) : (uint32_t)carry;
-        carry = base ? carry / base : carry >> 32;
-    }
-    while (carry && b->n < DYNC__NUM_LIMBS) {
-        b->limb[b->n++] = base ? (uint32_t)(carry % base) : (uint32_t)carry;
-        carry = base ? carry / base : carry >> 32;
-    }
-}
-
-static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13, int exponent,
-                              uint32_t base)
-{
-    for (; exponent >= 13 && power_13; exponent -= 13) dync__num_mul(b, power_13, 0, base);
-    for (; exponent > 0; exponent--) dync__num_mul(b, root, 0, base);
-}
-
-/* ---- printing -------------------------------------------------------------------------------- */
-
-/* digit[0].digit[1]... * 10^exponent, as characters; n == 0 means zero. */
-typedef struct dync__num_decimal {
-    int n, exponent;
-    char digit[DYNC__NUM_DIGITS];
-} dync__num_decimal;
-
-/* All digits of m * 2^e (m < 2^56, -1076 <= e), without leading zeros; the last one has weight
- * 10^*scale. */
-static int dync__num_expand(uint64_t m, int e, char *digit, int *scale)
-{
-    enum { BASE = 1000000000 };
-    dync__num_big b;
-    b.n = 0;
-    for (uint64_t rest = m; rest; rest /= BASE) b.limb[b.n++] = (uint32_t)(rest % BASE);
-    *scale = 0;
-    if (e >= 0) {
-        dync__num_mul_pow(&b, 2, 8192, e, BASE);
-    } else {
-        dync__num_mul_pow(&b, 5, 1220703125u, -e, BASE); /* m * 2^e = m * 5^-e * 10^e */
-        *scale = e;
-    }
-    int n = 0;
-    for (int i = b.n - 1; i >= 0; i--) {
-        char part[9];
-        uint32_t limb = b.limb[i];
-        for (int k = 8; k >= 0; k--, limb /= 10) part[k] = (char)('0' + limb % 10);
-        for (int k = 0; k < 9; k++) {
-            if (n || part[k] != '0') digit[n++] = part[k];
-        }
-    }
-    return n;
-}
-
-/* Keeps the first `keep` digits, rounding the rest to nearest, ties to even. keep < 0 gives
- * zero. */
-static void dync__num_round(dync__num_decimal *d, int keep)
-{
-    if (keep >= d->n) return;
-    if (keep < 0) {
-        d->n = 0;
-        return;
-    }
-    bool up = d->digit[keep] > '5';
-    if (d->digit[keep] == '5') {
-        for (int i = keep + 1; i < d->n && !up; i++) up = d->digit[i] != '0';
-        if (!up && keep > 0) up = (d->digit[keep - 1] - '0') % 2 != 0;
-    }
-    d->n = keep;
-    if (!up) return;
-    int i = keep - 1;
-    while (i >= 0 && d->digit[i] == '9') d->digit[i--] = '0';
-    if (i >= 0) {
-        d->digit[i]++;
-        return;
-    }
-    /* 99.. became 100..: same number of digits, one power up */
-    d->digit[0] = '1';
-    d->exponent++;
-    if (d->n == 0) d->n = 1;
-}
-
-static void dync__num_exact(uint64_t m, int e, dync__num_decimal *d)
-{
-    int scale;
-    d->n = dync__num_expand(m, e, d->digit, &scale);
-    d->exponent = d->n - 1 + scale;
-}
-
-/* Puts the number on a grid of `width` digits, right aligned. */
-static void dync__num_align(char *grid, int width, const char *digit, int n)
-{
-    memset(grid, '0', (size_t)(width - n));
-    memcpy(grid + width - n, digit, (size_t)n);
-}
-
-/* The shortest digits that read back as m * 2^e; low_gap: the neighbour below is only half as far
- * (m is a power of two). x and the ends of its interval stand on one grid of digits; candidates are
- * x cut after p digits and that plus one unit. */
-static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decimal *d)
-{
-    char digits[DYNC__NUM_DIGITS], x[DYNC__NUM_DIGITS], lo[DYNC__NUM_DIGITS], hi[DYNC__NUM_DIGITS],
-        up[DYNC__NUM_DIGITS];
-    int scale, n, width;
-    bool closed = m % 2 == 0; /* the ends themselves round to an even m */
-    n = dync__num_expand(4 * m + 2, e - 2, digits, &scale);
-    width = n + 1;
-    dync__num_align(hi, width, digits, n);
-    n = dync__num_expand(4 * m - (low_gap ? 1 : 2), e - 2, digits, &scale);
-    dync__num_align(lo, width, digits, n);
-    n = dync__num_expand(4 * m, e - 2, digits, &scale);
-    dync__num_align(x, width, digits, n);
-    int first = width - n;
-    size_t size = (size_t)width;
-    for (int p = first + 1; p <= width; p++) {
-        memcpy(d->digit, x, (size_t)p); /* down: x cut */
-        memset(d->digit + p, '0', (size_t)(width - p));
-        memcpy(up, d->digit, size);
-        int i = p - 1;
-        while (up[i] == '9') up[i--] = '0'; /* stops at the zero in front */
-        up[i]++;
-        int low = memcmp(d->digit, lo, size), high = memcmp(up, hi, size);
-        bool down_ok = low > 0 || (low == 0 && closed), up_ok = high < 0 || (high == 0 && closed);
-        if (!down_ok && !up_ok) continue;
-        if (down_ok && up_ok) { /* both: the nearer, or the even one */
-            bool nearer_up = p < width && x[p] > '5';
-            if (p < width && x[p] == '5') {
-                for (int k = p + 1; k < width && !nearer_up; k++) nearer_up = x[k] != '0';
-                if (!nearer_up) nearer_up = (x[p - 1] - '0') % 2 != 0;
-            }
-            up_ok = nearer_up;
-        }
-        if (up_ok) memcpy(d->digit, up, size);
-        break;
-    }
-    int start = 0, end = width;
-    while (d->digit[start] == '0') start++;
-    while (d->digit[end - 1] == '0') end--;
-    d->exponent = width - 1 - start + scale;
-    d->n = end - start;
-    memmove(d->digit, d->digit + start, (size_t)d->n);
-}
-
-/* sign, class and m * 2^e of a double. */
-typedef struct dync__num_parts {
-    bool negative, special, nan;
-    uint64_t m;
-    int e;
-    bool low_gap;
-} dync__num_parts;
-
-static dync__num_parts dync__num_split(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    dync__num_parts p = {bits >> 63 != 0,          false, false, bits & ((UINT64_C(1) << 52) - 1),
-                         (int)(bits >> 52 & 2047), false};
-    p.special = p.e == 2047;
-    p.nan = p.special && p.m != 0;
-    p.low_gap = p.m == 0 && p.e > 1;
-    if (p.e) p.m |= UINT64_C(1) << 52;
-    p.e = (p.e ? p.e : 1) - 1075;
-    return p;
-}
-
-/* A text that is cut to its buffer but counts on, as snprintf does. */
-typedef struct dync__num_out {
-    char *at;
-    size_t cap;
-    int n;
-} dync__num_out;
-
-static void dync__num_putc(dync__num_out *o, char c)
-{
-    if ((size_t)o->n + 1 < o->cap) o->at[o->n] = c;
-    o->n++;
-}
-
-static void dync__num_puts(dync__num_out *o, const char *s)
-{
-    for (; *s; s++) dync__num_putc(o, *s);
-}
-
-static int dync__num_end(dync__num_out *o)
-{
-    if (o->cap) o->at[(size_t)o->n < o->cap ? (size_t)o->n : o->cap - 1] = 0;
-    return o->n;
-}
-
-static char dync__num_digit(const dync__num_decimal *d, int i)
-{
-    return i >= 0 && i < d->n ? d->digit[i] : '0';
-}
-
-static void dync__num_put_fixed(dync__num_out *o, const dync__num_decimal *d, int decimals)
-{
-    int exponent = d->n ? d->exponent : 0;
-    for (int i = 0; i <= (exponent > 0 ? exponent : 0); i++)
-        dync__num_putc(o, exponent < 0 ? '0' : dync__num_digit(d, i));
-    if (decimals > 0) dync__num_putc(o, '.');
-    for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, exponent + i));
-}
-
-static void dync__num_put_scientific(dync__num_out *o, const dync__num_decimal *d, int decimals)
-{
-    int exponent = d->n ? d->exponent : 0, size = exponent < 0 ? -exponent : exponent;
-    dync__num_putc(o, dync__num_digit(d, 0));
-    if (decimals > 0) dync__num_putc(o, '.');
-    for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, i));
-    dync__num_putc(o, 'e');
-    dync__num_putc(o, exponent < 0 ? '-' : '+');
-    if (size >= 100) dync__num_putc(o, (char)('0' + size / 100));
-    dync__num_putc(o, (char)('0' + size / 10 % 10));
-    dync__num_putc(o, (char)('0' + size % 10));
-}
-
-static bool dync__num_put_special(dync__num_out *o, const dync__num_parts *p)
-{
-    if (p->negative && !p->nan) dync__num_putc(o, '-');
-    if (p->special) dync__num_puts(o, p->nan ? "nan" : "inf");
-    return p->special;
-}
-
-/* Shortest form: plain from 1e-4 to below 1e16, else with an exponent, as Python's repr draws the
- * line. */
-static int dync__num_put_shortest(const dync__num_parts *p, char *out, size_t cap)
-{
-    dync__num_out o = {out, cap, 0};
-    dync__num_decimal d;
-    d.n = 0;
-    if (dync__num_put_special(&o, p)) return dync__num_end(&o);
-    if (p->m)
-        dync__num_shortest(p->m, p->e, p->low_gap, &d);
-    else
-        d.exponent = 0;
-    if (d.exponent < -4 || d.exponent >= 16)
-        dync__num_put_scientific(&o, &d, d.n - 1);
-    else
-        dync__num_put_fixed(&o, &d, d.n - 1 - d.exponent);
-    return dync__num_end(&o);
-}
-
-DYNC__FN int dync__double_text(double x, char *out, size_t cap)
-{
-    dync__num_parts p = dync__num_split(x);
-    return dync__num_put_shortest(&p, out, cap);
-}
-
-DYNC__FN int dync__float_text(float x, char *out, size_t cap)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    dync__num_parts p = {bits >> 31 != 0,         false, false, bits & 0x7fffffu,
-                         (int)(bits >> 23 & 255), false};
-    p.special = p.e == 255;
-    p.nan = p.special && p.m != 0;
-    p.low_gap = p.m == 0 && p.e > 1;
-    if (p.e) p.m |= 0x800000u;
-    p.e = (p.e ? p.e : 1) - 150;
-    return dync__num_put_shortest(&p, out, cap);
-}
-
-DYNC__FN int dync__double_format(double x, char conversion, int precision, char *out, size_t cap)
-{
-    dync__num_parts p = dync__num_split(x);
-    dync__num_out o = {out, cap, 0};
-    dync__num_decimal d;
-    if (dync__num_put_special(&o, &p)) return dync__num_end(&o);
-    d.n = d.exponent = 0;
-    if (p.m) dync__num_exact(p.m, p.e, &d);
-    if (precision < 0) precision = 6;
-    if (conversion == 'f') {
-        dync__num_round(&d, d.exponent + 1 + precision);
-        dync__num_put_fixed(&o, &d, precision);
-    } else if (conversion == 'e') {
-        dync__num_round(&d, precision + 1);
-        dync__num_put_scientific(&o, &d, precision);
-    } else {
-        if (precision == 0) precision = 1;
-        dync__num_round(&d, precision);
-        while (d.n > 1 && d.digit[d.n - 1] == '0') d.n--;
-        int after = d.n ? d.n - 1 : 0;
-        if (d.exponent < -4 || d.exponent >= precision)
-            dync__num_put_scientific(&o, &d, after);
-        else
-            dync__num_put_fixed(&o, &d, after - d.exponent);
-    }
-    return dync__num_end(&o);
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static int dync__num_bits(const dync__num_big *b)
-{
-    return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0;
-}
-
-static void dync__num_shift(dync__num_big *b, int bits)
-{
-    int words = bits / 32, rest = bits % 32;
-    if (rest) dync__num_mul(b, 1u << rest, 0, 0);
-    if (!words || !b->n) return;
-    memmove(b->limb + words, b->limb, (size_t)b->n * 4);
-    memset(b->limb, 0, (size_t)words * 4);
-    b->n += words;
-}
-
-static int dync__num_compare(const dync__num_big *a, const dync__num_big *b)
-{
-    if (a->n != b->n) return a->n < b->n ? -1 : 1;
-    for (int i = a->n - 1; i >= 0; i--) {
-        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
-    }
-    return 0;
-}
-
-/* a -= b, a >= b */
-static void dync__num_subtract(dync__num_big *a, const dync__num_big *b)
-{
-    int64_t borrow = 0;
-    for (int i = 0; i < a->n; i++) {
-        borrow += (int64_t)a->limb[i] - (i < b->n ? (int64_t)b->limb[i] : 0);
-        a->limb[i] = (uint32_t)borrow;
-        borrow >>= 32;
-    }
-    while (a->n && !a->limb[a->n - 1]) a->n--;
-}
-
-/* num / den, both positive, correctly rounded: 53 bits (fewer below 2^-1022) of quotient by long
- * division, then the rest decides. */
-static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
-{
-    int k = dync__num_bits(num) - dync__num_bits(den);
-    if (k > 0)
-        dync__num_shift(den, k);
-    else
-        dync__num_shift(num, -k);
-    if (dync__num_compare(num, den) < 0) {
-        dync__num_mul(num, 2, 0, 0);
-        k--;
-    }
-    /* now 1 <= num / den < 2 and the value is that times 2^k */
-    if (k > 1023) return UINT64_C(2047) << 52;
-    int bits = k < -1022 ? 53 - (-1022 - k) : 53;
-    if (bits < 0) return 0;
-    uint64_t q = 0;
-    for (int i = 0; i < bits; i++) {
-        q *= 2;
-        if (dync__num_compare(num, den) >= 0) {
-            dync__num_subtract(num, den);
-            q++;
-        }
-        dync__num_mul(num, 2, 0, 0);
-    }
-    int rest = dync__num_compare(num, den); /* against half a unit */
-    if (rest > 0 || (rest == 0 && q & 1)) q++;
-    /* subnormal; 2^52 is the least normal number's own pattern */
-    if (bits < 53) return q;
-    /* the leading bit adds one to the exponent, a carry another */
-    return ((uint64_t)(k + 1022) << 52) + q;
-}
-
-typedef struct dync__num_scan {
-    dync__num_big digits;
-    int n_digits, exponent;
-    bool any, sticky;
-} dync__num_scan;
-
-/* Digits up to the first that is none; those after `point` lower the exponent. Past 780 only
- * whether one is not 0 counts. */
-static const char *dync__num_scan_digits(dync__num_scan *s, const char *p, bool point)
-{
-    for (; *p >= '0' && *p <= '9'; p++) {
-        s->any = true;
-        if (s->n_digits == 0 && *p == '0') {
-            s->exponent -= point && s->exponent > -100000;
-        } else if (s->n_digits < 780) {
-            dync__num_mul(&s->digits, 10, (uint32_t)(*p - '0'), 0);
-            s->n_digits++;
-            s->exponent -= point;
-        } else {
-            s->sticky = s->sticky || *p != '0';
-            s->exponent += !point && s->exponent < 100000;
-        }
-    }
-    return p;
-}
-
-static bool dync__num_word(const char **p, const char *word)
-{
-    size_t i = 0;
-    for (; word[i]; i++) {
-        if (((*p)[i] | 32) != word[i]) return false;
-    }
-    *p += i;
-    return true;
-}
-
-static const char *dync__num_scan_exponent(dync__num_scan *s, const char *p)
-{
-    const char *q = p + 1;
-    bool negative = *q == '-';
-    int e = 0;
-    if (*q == '-' || *q == '+') q++;
-    if (*q < '0' || *q > '9') return p; /* "2em" is the number 2 and a rest */
-    for (; *q >= '0' && *q <= '9'; q++) {
-        if (e < 100000) e = e * 10 + (*q - '0');
-    }
-    s->exponent += negative ? -e : e;
-    return q;
-}
-
-static uint64_t dync__num_scan_value(dync__num_scan *s)
-{
-    if (s->n_digits == 0 || s->exponent + s->n_digits < -326) return 0;
-    if (s->exponent + s->n_digits > 310) return UINT64_C(2047) << 52;
-    if (s->sticky) {
-        dync__num_mul(&s->digits, 10, 1, 0);
-        s->exponent--;
-    }
-    dync__num_big den;
-    den.n = 1;
-    den.limb[0] = 1;
-    if (s->exponent >= 0)
-        dync__num_mul_pow(&s->digits, 10, 0, s->exponent, 0);
-    else
-        dync__num_mul_pow(&den, 10, 0, -s->exponent, 0);
-    return dync__num_divide(&s->digits, &den);
-}
-
-DYNC__FN bool dync__text_double(const char *s, const char **end, double *out)
-{
-    const char *p = s;
-    bool negative = *p == '-';
-    uint64_t bits;
-    if (*p == '-' || *p == '+') p++;
-    if (dync__num_word(&p, "inf")) {
-        dync__num_word(&p, "inity");
-        bits = UINT64_C(2047) << 52;
-    } else if (dync__num_word(&p, "nan")) {
-        bits = UINT64_C(4095) << 51;
-    } else {
-        dync__num_scan scan;
-        scan.digits.n = scan.n_digits = scan.exponent = 0;
-        scan.any = scan.sticky = false;
-        p = dync__num_scan_digits(&scan, p, false);
-        if (*p == '.') p = dync__num_scan_digits(&scan, p + 1, true);
-        if (!scan.any) return false;
-        if (*p == 'e' || *p == 'E') p = dync__num_scan_exponent(&scan, p);
-        bits = dync__num_scan_value(&scan);
-    }
-    if (end)
-        *end = p;
-    else if (*p)
-        return false;
-    bits |= (uint64_t)negative << 63;
-    memcpy(out, &bits, 8);
-    return true;
 }
 DYNC__WARM
 
@@ -13324,6 +13326,8 @@ DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_o
 /* the same id again: modes are or-ed, same index */
 DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size,
                               const char *name);
+/* does it write any buffer? */
+DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 /* equal accesses are shared */
 DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);
 /* type by the row's rule; folds constants; common values are shared */
@@ -13346,9 +13350,10 @@ DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
 DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
-/* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an
- * equal value that may be used in this section, and appends. across: values of earlier phases count
- * as well. An instruction's section is the builder's. */
+/* recursion: the doors under all of the above: `add` (simplify.c) folds, simplifies and shares, and
+ * builds what is simpler; `share` only looks for an equal value that may be used in this section,
+ * and appends. across: values of earlier phases count as well. An instruction's section is the
+ * builder's. */
 DYNC__FN int dync__lb_add(dync__lb *, const dync__inst *);
 DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
 /* no buffer, no immediate */
@@ -13803,6 +13808,13 @@ DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, 
         return -1;
     }
     return k->buf.n - 1;
+}
+
+DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
+    return false;
 }
 
 DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t *stride)
@@ -15242,588 +15254,6 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
                                     : DYNC__COST_LINE + bytes / DYNC__COST_LINE;
 }
 
-/* ==== loop/fuse.c ================================================================================== */
-/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
- * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does
- * the merging of two.
- *
- * Steps are nodes of a graph whose edges are read-after-write, write-after-read and
- * write-after-write between overlapping accesses; reach[] is its transitive closure. Two nodes may
- * merge when no path between them leaves the pair. In turn, until nothing changes:
- *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their
- * readers;
- *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
- *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
- *      where that
- * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed
- * no more often than before; or worth at most 4 additions; or at most 12 and twice as often. A
- * producer that stays for its other results: at most 4, and fewer loads. What is broadcast from an
- * eighth of its elements or less does so first, before some reader takes it in and stores it for
- * the others;
- *   4. kernels on the same domain that load the same buffer become one.
- * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
- * the work stays linear. */
-
-enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
-typedef struct dync__fuse_set {
-    uint64_t word[DYNC__FUSE_WORDS];
-} dync__fuse_set;
-
-typedef struct dync__fuse_node {
-    dync__fuse_step step;
-    bool dead;
-    uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
-    dync__fuse_set reach;   /* nodes that must run after this one */
-    /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
-    dync__fuse_set failed[2];
-} dync__fuse_node;
-
-typedef struct dync__fuse_graph {
-    dync__fuse_job job;
-    const dync__fuse_options *options;
-    dync__map last_read; /* of a buffer: the last step of all that reads it */
-    /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
-    int end, n, skip_a, skip_b;
-    dync__fuse_node *node;
-} dync__fuse_graph;
-
-static bool dync__fuse_has(const dync__fuse_set *s, int i)
-{
-    return s->word[i / 64] >> (i % 64) & 1;
-}
-
-static void dync__fuse_put(dync__fuse_set *s, int i, bool on)
-{
-    uint64_t bit = (uint64_t)1 << (i % 64);
-    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
-}
-
-static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
-{
-    for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
-}
-
-/* ---- reads and writes ------------------------------------------------------------------------ */
-
-static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
-{
-    for (int i = 0; i < n; i++)
-        if (ids[i] == id) return true;
-    return false;
-}
-
-static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
-{
-    if (!s->k)
-        return ((mode & DYNC__BUF_IN) && dync__fuse_listed(s->reads, s->n_reads, id)) ||
-               ((mode & DYNC__BUF_OUT) && dync__fuse_listed(s->writes, s->n_writes, id));
-    for (int i = 0; i < s->k->buf.n; i++)
-        if (s->k->buf.at[i].id == id && (s->k->buf.at[i].mode & mode)) return true;
-    return false;
-}
-
-static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
-
-static void dync__fuse_masks(dync__fuse_node *node)
-{
-    const dync__fuse_step *s = &node->step;
-    node->reads = node->writes = 0;
-    for (int i = 0; s->k && i < s->k->buf.n; i++) {
-        const dync__buf *b = &s->k->buf.at[i];
-        if (b->mode & DYNC__BUF_IN) node->reads |= dync__fuse_bit(b->id);
-        if (b->mode & DYNC__BUF_OUT) node->writes |= dync__fuse_bit(b->id);
-    }
-    for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
-    for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
-}
-
-static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x,
-                                      const dync__kernel *b, const dync__inst *y)
-{
-    if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
-    if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
-    /* elements of another size */
-    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true;
-    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
-        y->prim == DYNC__P_storex)
-        return true;
-    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent,
-                                &b->access.at[y->access], b->n_dims, b->extent);
-}
-
-/* Must the order of two steps be kept? */
-static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b)
-{
-    const dync__fuse_step *s = &a->step, *t = &b->step;
-    if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) return false;
-    if (s->k && t->k) {
-        bool shared = false;
-        for (int i = 0; i < s->k->buf.n && !shared; i++) {
-            bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
-            shared = dync__fuse_touches(t, s->k->buf.at[i].id,
-                                        writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
-        }
-        for (int i = 0; i < s->k->inst.n && shared; i++)
-            for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
-                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j]))
-                    return true;
-        return false;
-    }
-    if (s->k) {
-        const dync__fuse_step *swap = s;
-        s = t;
-        t = swap;
-    }
-    for (int i = 0; i < s->n_reads; i++)
-        if (dync__fuse_touches(t, s->reads[i], DYNC__BUF_OUT)) return true;
-    for (int i = 0; i < s->n_writes; i++)
-        if (dync__fuse_touches(t, s->writes[i], DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
-    return false;
-}
-
-static bool dync__fuse_note_read(dync__fuse_graph *g, int32_t id, int step)
-{
-    return dync__map_put(&g->last_read, (uint32_t)id, (uint64_t)step);
-}
-
-static bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *steps, int n)
-{
-    bool ok = true;
-    for (int i = 0; i < n && ok; i++) {
-        const dync__kernel *k = steps[i].k;
-        for (int b = 0; k && b < k->buf.n && ok; b++)
-            if (k->buf.at[b].mode & DYNC__BUF_IN) ok = dync__fuse_note_read(g, k->buf.at[b].id, i);
-        for (int r = 0; !k && r < steps[i].n_reads && ok; r++)
-            ok = dync__fuse_note_read(g, steps[i].reads[r], i);
-    }
-    return ok;
-}
-
-/* Does a step after the window read the buffer? */
-static bool dync__fuse_read_later(const dync__fuse_graph *g, int32_t id)
-{
-    uint64_t last;
-    return dync__map_get(&g->last_read, (uint32_t)id, &last) && last >= (uint64_t)g->end;
-}
-
-/* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
-static bool dync__fuse_needed(void *user, int32_t id)
-{
-    const dync__fuse_graph *g = user;
-    if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
-    for (int i = 0; i < g->n; i++)
-        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
-            (g->node[i].reads & dync__fuse_bit(id)) &&
-            dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
-            return true;
-    return dync__fuse_read_later(g, id);
-}
-
-/* ---- order ----------------------------------------------------------------------------------- */
-
-/* Does the set have a member below i? */
-static bool dync__fuse_back(const dync__fuse_set *s, int i)
-{
-    for (int w = 0; w < i / 64; w++)
-        if (s->word[w]) return true;
-    return s->word[i / 64] & (((uint64_t)1 << (i % 64)) - 1);
-}
-
-/* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
-static int dync__fuse_order(const dync__fuse_graph *g, int *order)
-{
-    int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
-    bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
-    for (int i = 0; i < g->n && sorted; i++)
-        sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
-    for (int i = 0; i < g->n && sorted; i++)
-        if (!g->node[i].dead) order[n++] = i;
-    if (sorted) return n;
-    for (int i = 0; i < g->n; i++)
-        for (int j = 0; j < g->n && !g->node[i].dead; j++)
-            before[j] += dync__fuse_has(&g->node[i].reach, j);
-    for (;;) {
-        int next = -1;
-        for (int i = 0; i < g->n && next < 0; i++)
-            if (!g->node[i].dead && !done[i] && before[i] == 0) next = i;
-        if (next < 0) return n;
-        done[next] = true;
-        order[n++] = next;
-        for (int j = 0; j < g->n; j++) before[j] -= dync__fuse_has(&g->node[next].reach, j);
-    }
-}
-
-/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
- * stand in one, as before any merging. */
-static bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
-{
-    int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
-    for (int i = 0; in_order && i < g->n; i++)
-        if (!g->node[i].dead) order[n++] = i;
-    size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
-    dync__fuse_step *step = dync__alloc(bytes);
-    if (!step) return false;
-    for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
-    for (int i = 0; i < n; i++) {
-        memset(&g->node[i], 0, sizeof g->node[i]);
-        g->node[i].step = step[i];
-        dync__fuse_masks(&g->node[i]);
-    }
-    dync__free(step, bytes);
-    g->n = n;
-    for (int i = n - 2; i >= 0; i--)
-        for (int j = i + 1; j < n; j++) {
-            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
-            if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) continue;
-            if (dync__fuse_has(&a->reach, j) || !dync__fuse_conflict(a, b)) continue;
-            dync__fuse_put(&g->node[i].reach, j, true);
-            dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
-        }
-    return true;
-}
-
-/* Does a path from i to j pass another node? */
-static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
-{
-    for (int x = 0; x < g->n; x++)
-        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j))
-            return true;
-    return false;
-}
-
-static void dync__fuse_changed(dync__fuse_graph *g, int i)
-{
-    dync__fuse_masks(&g->node[i]);
-    memset(g->node[i].failed, 0, sizeof g->node[i].failed);
-    for (int x = 0; x < g->n; x++)
-        for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
-}
-
-/* Node j becomes part of node i. */
-static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel *k)
-{
-    g->node[i].step.k = k;
-    g->node[j].dead = true;
-    dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
-    for (int x = 0; x < g->n; x++) {
-        if (x != i &&
-            (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
-            dync__fuse_join(&g->node[x].reach, &g->node[i].reach);
-            dync__fuse_put(&g->node[x].reach, i, true);
-        }
-        dync__fuse_put(&g->node[x].reach, j, false);
-    }
-    dync__fuse_put(&g->node[i].reach, i, false);
-    dync__fuse_changed(g, i);
-}
-
-/* ---- merging --------------------------------------------------------------------------------- */
-
-static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
-{
-    return !g->node[i].dead && g->node[i].step.k;
-}
-
-/* Does b load what a stores? */
-static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
-{
-    if (!(a->writes & b->reads)) return false;
-    for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) &&
-            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
-            return true;
-    return false;
-}
-
-static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b)
-{
-    if (!(a->reads & b->reads)) return false;
-    for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) &&
-            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
-            return true;
-    return false;
-}
-
-/* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
-static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
-{
-    if (dync__fuse_has(&g->node[j].reach, i)) {
-        int swap = i;
-        i = j;
-        j = swap;
-    }
-    if (dync__fuse_has(&g->node[i].failed[0], j) || dync__fuse_detour(g, i, j)) return false;
-    g->skip_a = i;
-    g->skip_b = j;
-    dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
-    if (!k) {
-        dync__fuse_put(&g->node[i].failed[0], j, true);
-        return false;
-    }
-    dync__fuse_contract(g, i, j, k);
-    return true;
-}
-
-/* siblings: pairs that share a load; else pairs where one feeds the other. */
-static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
-{
-    bool changed = false;
-    for (int j = 0; j < g->n; j++)
-        for (int i = j - 1; i >= 0; i--) {
-            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
-            if (!dync__fuse_is_kernel(g, i) || !dync__fuse_is_kernel(g, j)) continue;
-            bool fed = dync__fuse_feeds(a, b) || dync__fuse_feeds(b, a);
-            if (siblings ? fed || !dync__fuse_share_load(a, b) : !fed) continue;
-            if (dync__fuse_merge(g, i, j)) {
-                changed = true;
-                if (g->node[j].dead) break;
-                i = j; /* j grew: look at its neighbours again */
-            }
-            if (g->job.no_memory) return false;
-        }
-    return changed;
-}
-
-/* ---- inlining -------------------------------------------------------------------------------- */
-
-/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has
- * other results; broadcast: its loads are of few elements. */
-static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays,
-                             bool tiny, bool broadcast)
-{
-    int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    bool fair = cost <= DYNC__FUSE_FAIR && work <= 2 * domain;
-    if (tiny) return (cost <= DYNC__FUSE_FREE && n_loads <= 1) || (broadcast && fair);
-    if (stays) return cost <= DYNC__FUSE_CHEAP && then < now;
-    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= DYNC__FUSE_CHEAP || fair);
-}
-
-static int dync__fuse_stores(const dync__kernel *k)
-{
-    int n = 0;
-    for (int i = 0; i < k->inst.n; i++) n += !dync__inst_has_value(&k->inst.at[i]);
-    return n;
-}
-
-/* Between node i and its reader j nobody may overwrite what i reads. */
-static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
-{
-    const dync__kernel *k = g->node[i].step.k;
-    for (int x = i + 1; x < j; x++)
-        for (int b = 0; b < k->buf.n; b++)
-            if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
-                dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
-                return false;
-    return true;
-}
-
-/* Do all loads together read a small share of the domain, which is too large for the nearest
- * cache? */
-static bool dync__fuse_is_broadcast(const dync__kernel *k)
-{
-    int64_t domain = dync__fuse_domain(k), read = 0;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        int64_t n = 1;
-        if (in->buf < 0 || !dync__inst_has_value(in)) continue;
-        for (int d = 0; d < k->n_dims; d++)
-            n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
-        read += n;
-    }
-    return domain >= DYNC__FUSE_BROADCAST && read > 0 &&
-           read <= domain / DYNC__FUSE_BROADCAST_SHARE;
-}
-
-/* Readers of id after node i; -1 where one of them cannot take an expression instead. */
-static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader,
-                              int64_t *work)
-{
-    int n = 0;
-    *work = 0;
-    for (int j = 0; j < g->n; j++) {
-        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT))
-            continue;
-        int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
-                                                 : -1;
-        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
-            !dync__fuse_sources_stay(g, i, j))
-            return -1;
-        *work += own;
-        reader[n++] = j;
-    }
-    return n;
-}
-
-/* Does what x writes, or reads while y writes it, concern y? */
-static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node *y)
-{
-    const dync__kernel *k = x->step.k;
-    if (!((x->writes & (y->reads | y->writes)) | (x->reads & y->writes))) return false;
-    for (int b = 0; b < k->buf.n; b++) {
-        int mode = k->buf.at[b].mode & DYNC__BUF_OUT ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT;
-        if (dync__fuse_touches(&y->step, k->buf.at[b].id, mode)) return true;
-    }
-    return false;
-}
-
-/* The first kernel before i that may be inlined now that i and its readers change: others were
- * refused, and would be again. */
-static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const int *reader, int n)
-{
-    for (int x = 0; x < i; x++) {
-        if (!dync__fuse_is_kernel(g, x)) continue;
-        if (dync__fuse_concerns(&g->node[x], &g->node[i])) return x;
-        for (int r = 0; r < n; r++)
-            if (dync__fuse_concerns(&g->node[x], &g->node[reader[r]])) return x;
-    }
-    return i;
-}
-
-/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none.
- * from: where to look again. */
-static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny, int *from)
-{
-    int reader[DYNC__FUSE_WINDOW], n_loads, n;
-    int64_t work;
-    const dync__kernel *k = g->node[i].step.k;
-    g->skip_a = g->skip_b = i;
-    if (g->options->keep == NULL || g->options->keep(g->options->user, id)) return false;
-    if (dync__fuse_read_later(g, id)) return false;
-    n = dync__fuse_readers(g, i, id, reader, &work);
-    int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
-    if (cost < 0 ||
-        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny,
-                          tiny && dync__fuse_is_broadcast(k)))
-        return false;
-    dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
-    if (!made) return !(g->job.no_memory = true);
-    for (int r = 0; r < n; r++) {
-        g->skip_b = reader[r];
-        made[r] = dync__fuse_inline(&g->job, k, g->node[reader[r]].step.k, id);
-        if (made[r]) continue;
-        dync__fuse_put(&g->node[i].failed[1], reader[r], true);
-        return false;
-    }
-    *from = dync__fuse_first_concerned(g, i, reader, n);
-    for (int r = 0; r < n; r++) {
-        g->node[reader[r]].step.k = made[r];
-        dync__fuse_changed(g, reader[r]);
-    }
-    g->skip_a = g->skip_b = i;
-    dync__kernel *rest = dync__fuse_alone(&g->job, k); /* without the store */
-    if (!rest) return false;
-    g->node[i].step.k = rest;
-    g->node[i].dead = rest->inst.n == 0;
-    /* what i reads stays until every reader */
-    return dync__fuse_relink(g, true) || !(g->job.no_memory = true);
-}
-
-static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
-{
-    bool changed = false;
-    for (int i = 0; i < g->n; i++) {
-        const dync__kernel *k = g->node[i].step.k;
-        if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
-        for (int b = 0, from; b < k->buf.n; b++) {
-            bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) &&
-                        dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
-            if (g->job.no_memory) return false;
-            if (!done) continue;
-            changed = true;
-            i = from - 1;
-            break;
-        }
-    }
-    return changed;
-}
-
-/* ---- one window, and all of them ------------------------------------------------------------- */
-
-/* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die
- * too. */
-static bool dync__fuse_prepare(dync__fuse_graph *g)
-{
-    for (int i = g->n - 1; i >= 0; i--) {
-        dync__fuse_node *node = &g->node[i];
-        if (!node->step.k) continue;
-        dync__fuse_traits t = dync__fuse_traits_of(node->step.k);
-        if (t.tangled || t.empty) continue;
-        g->skip_a = g->skip_b = i;
-        dync__kernel *k = dync__fuse_alone(&g->job, node->step.k);
-        if (g->job.no_memory) return false;
-        if (!k) continue;
-        node->step.k = k;
-        node->dead = k->inst.n == 0;
-        dync__fuse_masks(node);
-    }
-    return dync__fuse_relink(g, true);
-}
-
-static dync_status dync__fuse_window(dync__fuse_graph *g)
-{
-    if (!dync__fuse_prepare(g)) return DYNC_ERR_MEMORY;
-    for (bool changed = true; changed && !g->job.no_memory;) {
-        changed = dync__fuse_inline_all(g, true);
-        if (dync__fuse_merge_all(g, false)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
-        if (dync__fuse_inline_all(g, false)) changed = true;
-        if (!g->job.no_memory && !changed && dync__fuse_merge_all(g, true)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
-    }
-    return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
-}
-
-/* The steps [from, from + g->n), fused, at the end of out. */
-static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps,
-                                   int from, dync__fuse_step *out, int *n_out)
-{
-    g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
-    g->end = from + g->n;
-    memset(g->node, 0, sizeof *g->node * (size_t)g->n);
-    for (int i = 0; i < g->n; i++) {
-        g->node[i].step = steps[from + i];
-        dync__fuse_masks(&g->node[i]);
-    }
-    DYNC__TRY(dync__fuse_window(g));
-    for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
-                                const dync__fuse_options *options)
-{
-    if (options->off || *n_steps < 2) return DYNC_OK;
-    dync_status status = DYNC_ERR_MEMORY;
-    int n_out = 0;
-    size_t bytes = sizeof(dync__fuse_node) * (size_t)DYNC__MIN(*n_steps, (int)DYNC__FUSE_WINDOW);
-    dync__fuse_step *out = dync__arena_alloc(arena, (size_t)*n_steps * sizeof *out);
-    dync__fuse_graph *g = dync__calloc(sizeof *g);
-    if (!out || !g) goto done;
-    g->node = dync__alloc(bytes);
-    if (!g->node || !dync__fuse_note_reads(g, steps, *n_steps)) goto done;
-    g->options = options;
-    g->job.arena = arena;
-    g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
-    g->job.needed = dync__fuse_needed;
-    g->job.user = g;
-    status = DYNC_OK;
-    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW)
-        status = dync__fuse_part(g, steps, *n_steps, from, out, &n_out);
-    if (status != DYNC_OK) goto done;
-    memcpy(steps, out, (size_t)n_out * sizeof *out);
-    *n_steps = n_out;
-done:
-    if (g) {
-        dync__vec_free(&g->job.item);
-        dync__vec_free(&g->job.number);
-        dync__map_free(&g->last_read);
-        dync__free(g->node, bytes);
-    }
-    dync__free(g, sizeof *g);
-    return status;
-}
-
 /* ==== loop/fuse_map.c ============================================================================== */
 /* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body
  * through one.
@@ -16900,6 +16330,588 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     return dync__fuse_finish(job, &f->nest, dync__fuse_name(job->arena, first->name, second->name));
 }
 
+/* ==== loop/fuse.c ================================================================================== */
+/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
+ * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does
+ * the merging of two.
+ *
+ * Steps are nodes of a graph whose edges are read-after-write, write-after-read and
+ * write-after-write between overlapping accesses; reach[] is its transitive closure. Two nodes may
+ * merge when no path between them leaves the pair. In turn, until nothing changes:
+ *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their
+ * readers;
+ *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
+ *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
+ *      where that
+ * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed
+ * no more often than before; or worth at most 4 additions; or at most 12 and twice as often. A
+ * producer that stays for its other results: at most 4, and fewer loads. What is broadcast from an
+ * eighth of its elements or less does so first, before some reader takes it in and stores it for
+ * the others;
+ *   4. kernels on the same domain that load the same buffer become one.
+ * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
+ * the work stays linear. */
+
+enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
+typedef struct dync__fuse_set {
+    uint64_t word[DYNC__FUSE_WORDS];
+} dync__fuse_set;
+
+typedef struct dync__fuse_node {
+    dync__fuse_step step;
+    bool dead;
+    uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;   /* nodes that must run after this one */
+    /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+    dync__fuse_set failed[2];
+} dync__fuse_node;
+
+typedef struct dync__fuse_graph {
+    dync__fuse_job job;
+    const dync__fuse_options *options;
+    dync__map last_read; /* of a buffer: the last step of all that reads it */
+    /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    int end, n, skip_a, skip_b;
+    dync__fuse_node *node;
+} dync__fuse_graph;
+
+static bool dync__fuse_has(const dync__fuse_set *s, int i)
+{
+    return s->word[i / 64] >> (i % 64) & 1;
+}
+
+static void dync__fuse_put(dync__fuse_set *s, int i, bool on)
+{
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
+}
+
+static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
+{
+    for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
+}
+
+/* ---- reads and writes ------------------------------------------------------------------------ */
+
+static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
+{
+    for (int i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
+{
+    if (!s->k)
+        return ((mode & DYNC__BUF_IN) && dync__fuse_listed(s->reads, s->n_reads, id)) ||
+               ((mode & DYNC__BUF_OUT) && dync__fuse_listed(s->writes, s->n_writes, id));
+    for (int i = 0; i < s->k->buf.n; i++)
+        if (s->k->buf.at[i].id == id && (s->k->buf.at[i].mode & mode)) return true;
+    return false;
+}
+
+static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
+
+static void dync__fuse_masks(dync__fuse_node *node)
+{
+    const dync__fuse_step *s = &node->step;
+    node->reads = node->writes = 0;
+    for (int i = 0; s->k && i < s->k->buf.n; i++) {
+        const dync__buf *b = &s->k->buf.at[i];
+        if (b->mode & DYNC__BUF_IN) node->reads |= dync__fuse_bit(b->id);
+        if (b->mode & DYNC__BUF_OUT) node->writes |= dync__fuse_bit(b->id);
+    }
+    for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
+    for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
+}
+
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x,
+                                      const dync__kernel *b, const dync__inst *y)
+{
+    if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
+    if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
+    /* elements of another size */
+    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true;
+    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
+        y->prim == DYNC__P_storex)
+        return true;
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent,
+                                &b->access.at[y->access], b->n_dims, b->extent);
+}
+
+/* Must the order of two steps be kept? */
+static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    const dync__fuse_step *s = &a->step, *t = &b->step;
+    if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) return false;
+    if (s->k && t->k) {
+        bool shared = false;
+        for (int i = 0; i < s->k->buf.n && !shared; i++) {
+            bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
+            shared = dync__fuse_touches(t, s->k->buf.at[i].id,
+                                        writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
+        }
+        for (int i = 0; i < s->k->inst.n && shared; i++)
+            for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
+                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j]))
+                    return true;
+        return false;
+    }
+    if (s->k) {
+        const dync__fuse_step *swap = s;
+        s = t;
+        t = swap;
+    }
+    for (int i = 0; i < s->n_reads; i++)
+        if (dync__fuse_touches(t, s->reads[i], DYNC__BUF_OUT)) return true;
+    for (int i = 0; i < s->n_writes; i++)
+        if (dync__fuse_touches(t, s->writes[i], DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
+    return false;
+}
+
+static bool dync__fuse_note_read(dync__fuse_graph *g, int32_t id, int step)
+{
+    return dync__map_put(&g->last_read, (uint32_t)id, (uint64_t)step);
+}
+
+static bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *steps, int n)
+{
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        const dync__kernel *k = steps[i].k;
+        for (int b = 0; k && b < k->buf.n && ok; b++)
+            if (k->buf.at[b].mode & DYNC__BUF_IN) ok = dync__fuse_note_read(g, k->buf.at[b].id, i);
+        for (int r = 0; !k && r < steps[i].n_reads && ok; r++)
+            ok = dync__fuse_note_read(g, steps[i].reads[r], i);
+    }
+    return ok;
+}
+
+/* Does a step after the window read the buffer? */
+static bool dync__fuse_read_later(const dync__fuse_graph *g, int32_t id)
+{
+    uint64_t last;
+    return dync__map_get(&g->last_read, (uint32_t)id, &last) && last >= (uint64_t)g->end;
+}
+
+/* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
+static bool dync__fuse_needed(void *user, int32_t id)
+{
+    const dync__fuse_graph *g = user;
+    if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
+    for (int i = 0; i < g->n; i++)
+        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
+            (g->node[i].reads & dync__fuse_bit(id)) &&
+            dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
+            return true;
+    return dync__fuse_read_later(g, id);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Does the set have a member below i? */
+static bool dync__fuse_back(const dync__fuse_set *s, int i)
+{
+    for (int w = 0; w < i / 64; w++)
+        if (s->word[w]) return true;
+    return s->word[i / 64] & (((uint64_t)1 << (i % 64)) - 1);
+}
+
+/* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
+static int dync__fuse_order(const dync__fuse_graph *g, int *order)
+{
+    int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
+    bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
+    for (int i = 0; i < g->n && sorted; i++)
+        sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
+    for (int i = 0; i < g->n && sorted; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    if (sorted) return n;
+    for (int i = 0; i < g->n; i++)
+        for (int j = 0; j < g->n && !g->node[i].dead; j++)
+            before[j] += dync__fuse_has(&g->node[i].reach, j);
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < g->n && next < 0; i++)
+            if (!g->node[i].dead && !done[i] && before[i] == 0) next = i;
+        if (next < 0) return n;
+        done[next] = true;
+        order[n++] = next;
+        for (int j = 0; j < g->n; j++) before[j] -= dync__fuse_has(&g->node[next].reach, j);
+    }
+}
+
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
+ * stand in one, as before any merging. */
+static bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
+{
+    int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
+    for (int i = 0; in_order && i < g->n; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
+    dync__fuse_step *step = dync__alloc(bytes);
+    if (!step) return false;
+    for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
+    for (int i = 0; i < n; i++) {
+        memset(&g->node[i], 0, sizeof g->node[i]);
+        g->node[i].step = step[i];
+        dync__fuse_masks(&g->node[i]);
+    }
+    dync__free(step, bytes);
+    g->n = n;
+    for (int i = n - 2; i >= 0; i--)
+        for (int j = i + 1; j < n; j++) {
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) continue;
+            if (dync__fuse_has(&a->reach, j) || !dync__fuse_conflict(a, b)) continue;
+            dync__fuse_put(&g->node[i].reach, j, true);
+            dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+        }
+    return true;
+}
+
+/* Does a path from i to j pass another node? */
+static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
+{
+    for (int x = 0; x < g->n; x++)
+        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j))
+            return true;
+    return false;
+}
+
+static void dync__fuse_changed(dync__fuse_graph *g, int i)
+{
+    dync__fuse_masks(&g->node[i]);
+    memset(g->node[i].failed, 0, sizeof g->node[i].failed);
+    for (int x = 0; x < g->n; x++)
+        for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
+}
+
+/* Node j becomes part of node i. */
+static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel *k)
+{
+    g->node[i].step.k = k;
+    g->node[j].dead = true;
+    dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+    for (int x = 0; x < g->n; x++) {
+        if (x != i &&
+            (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
+            dync__fuse_join(&g->node[x].reach, &g->node[i].reach);
+            dync__fuse_put(&g->node[x].reach, i, true);
+        }
+        dync__fuse_put(&g->node[x].reach, j, false);
+    }
+    dync__fuse_put(&g->node[i].reach, i, false);
+    dync__fuse_changed(g, i);
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
+{
+    return !g->node[i].dead && g->node[i].step.k;
+}
+
+/* Does b load what a stores? */
+static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    if (!(a->writes & b->reads)) return false;
+    for (int i = 0; i < a->step.k->buf.n; i++)
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) &&
+            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+            return true;
+    return false;
+}
+
+static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    if (!(a->reads & b->reads)) return false;
+    for (int i = 0; i < a->step.k->buf.n; i++)
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) &&
+            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+            return true;
+    return false;
+}
+
+/* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
+static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
+{
+    if (dync__fuse_has(&g->node[j].reach, i)) {
+        int swap = i;
+        i = j;
+        j = swap;
+    }
+    if (dync__fuse_has(&g->node[i].failed[0], j) || dync__fuse_detour(g, i, j)) return false;
+    g->skip_a = i;
+    g->skip_b = j;
+    dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
+    if (!k) {
+        dync__fuse_put(&g->node[i].failed[0], j, true);
+        return false;
+    }
+    dync__fuse_contract(g, i, j, k);
+    return true;
+}
+
+/* siblings: pairs that share a load; else pairs where one feeds the other. */
+static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
+{
+    bool changed = false;
+    for (int j = 0; j < g->n; j++)
+        for (int i = j - 1; i >= 0; i--) {
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!dync__fuse_is_kernel(g, i) || !dync__fuse_is_kernel(g, j)) continue;
+            bool fed = dync__fuse_feeds(a, b) || dync__fuse_feeds(b, a);
+            if (siblings ? fed || !dync__fuse_share_load(a, b) : !fed) continue;
+            if (dync__fuse_merge(g, i, j)) {
+                changed = true;
+                if (g->node[j].dead) break;
+                i = j; /* j grew: look at its neighbours again */
+            }
+            if (g->job.no_memory) return false;
+        }
+    return changed;
+}
+
+/* ---- inlining -------------------------------------------------------------------------------- */
+
+/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has
+ * other results; broadcast: its loads are of few elements. */
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays,
+                             bool tiny, bool broadcast)
+{
+    int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
+    bool fair = cost <= DYNC__FUSE_FAIR && work <= 2 * domain;
+    if (tiny) return (cost <= DYNC__FUSE_FREE && n_loads <= 1) || (broadcast && fair);
+    if (stays) return cost <= DYNC__FUSE_CHEAP && then < now;
+    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= DYNC__FUSE_CHEAP || fair);
+}
+
+static int dync__fuse_stores(const dync__kernel *k)
+{
+    int n = 0;
+    for (int i = 0; i < k->inst.n; i++) n += !dync__inst_has_value(&k->inst.at[i]);
+    return n;
+}
+
+/* Between node i and its reader j nobody may overwrite what i reads. */
+static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
+{
+    const dync__kernel *k = g->node[i].step.k;
+    for (int x = i + 1; x < j; x++)
+        for (int b = 0; b < k->buf.n; b++)
+            if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
+                dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
+                return false;
+    return true;
+}
+
+/* Do all loads together read a small share of the domain, which is too large for the nearest
+ * cache? */
+static bool dync__fuse_is_broadcast(const dync__kernel *k)
+{
+    int64_t domain = dync__fuse_domain(k), read = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int64_t n = 1;
+        if (in->buf < 0 || !dync__inst_has_value(in)) continue;
+        for (int d = 0; d < k->n_dims; d++)
+            n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
+        read += n;
+    }
+    return domain >= DYNC__FUSE_BROADCAST && read > 0 &&
+           read <= domain / DYNC__FUSE_BROADCAST_SHARE;
+}
+
+/* Readers of id after node i; -1 where one of them cannot take an expression instead. */
+static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader,
+                              int64_t *work)
+{
+    int n = 0;
+    *work = 0;
+    for (int j = 0; j < g->n; j++) {
+        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT))
+            continue;
+        int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
+                                                 : -1;
+        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
+            !dync__fuse_sources_stay(g, i, j))
+            return -1;
+        *work += own;
+        reader[n++] = j;
+    }
+    return n;
+}
+
+/* Does what x writes, or reads while y writes it, concern y? */
+static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node *y)
+{
+    const dync__kernel *k = x->step.k;
+    if (!((x->writes & (y->reads | y->writes)) | (x->reads & y->writes))) return false;
+    for (int b = 0; b < k->buf.n; b++) {
+        int mode = k->buf.at[b].mode & DYNC__BUF_OUT ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT;
+        if (dync__fuse_touches(&y->step, k->buf.at[b].id, mode)) return true;
+    }
+    return false;
+}
+
+/* The first kernel before i that may be inlined now that i and its readers change: others were
+ * refused, and would be again. */
+static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const int *reader, int n)
+{
+    for (int x = 0; x < i; x++) {
+        if (!dync__fuse_is_kernel(g, x)) continue;
+        if (dync__fuse_concerns(&g->node[x], &g->node[i])) return x;
+        for (int r = 0; r < n; r++)
+            if (dync__fuse_concerns(&g->node[x], &g->node[reader[r]])) return x;
+    }
+    return i;
+}
+
+/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none.
+ * from: where to look again. */
+static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny, int *from)
+{
+    int reader[DYNC__FUSE_WINDOW], n_loads, n;
+    int64_t work;
+    const dync__kernel *k = g->node[i].step.k;
+    g->skip_a = g->skip_b = i;
+    if (g->options->keep == NULL || g->options->keep(g->options->user, id)) return false;
+    if (dync__fuse_read_later(g, id)) return false;
+    n = dync__fuse_readers(g, i, id, reader, &work);
+    int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
+    if (cost < 0 ||
+        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny,
+                          tiny && dync__fuse_is_broadcast(k)))
+        return false;
+    dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
+    if (!made) return !(g->job.no_memory = true);
+    for (int r = 0; r < n; r++) {
+        g->skip_b = reader[r];
+        made[r] = dync__fuse_inline(&g->job, k, g->node[reader[r]].step.k, id);
+        if (made[r]) continue;
+        dync__fuse_put(&g->node[i].failed[1], reader[r], true);
+        return false;
+    }
+    *from = dync__fuse_first_concerned(g, i, reader, n);
+    for (int r = 0; r < n; r++) {
+        g->node[reader[r]].step.k = made[r];
+        dync__fuse_changed(g, reader[r]);
+    }
+    g->skip_a = g->skip_b = i;
+    dync__kernel *rest = dync__fuse_alone(&g->job, k); /* without the store */
+    if (!rest) return false;
+    g->node[i].step.k = rest;
+    g->node[i].dead = rest->inst.n == 0;
+    /* what i reads stays until every reader */
+    return dync__fuse_relink(g, true) || !(g->job.no_memory = true);
+}
+
+static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
+{
+    bool changed = false;
+    for (int i = 0; i < g->n; i++) {
+        const dync__kernel *k = g->node[i].step.k;
+        if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
+        for (int b = 0, from; b < k->buf.n; b++) {
+            bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) &&
+                        dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
+            if (g->job.no_memory) return false;
+            if (!done) continue;
+            changed = true;
+            i = from - 1;
+            break;
+        }
+    }
+    return changed;
+}
+
+/* ---- one window, and all of them ------------------------------------------------------------- */
+
+/* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die
+ * too. */
+static bool dync__fuse_prepare(dync__fuse_graph *g)
+{
+    for (int i = g->n - 1; i >= 0; i--) {
+        dync__fuse_node *node = &g->node[i];
+        if (!node->step.k) continue;
+        dync__fuse_traits t = dync__fuse_traits_of(node->step.k);
+        if (t.tangled || t.empty) continue;
+        g->skip_a = g->skip_b = i;
+        dync__kernel *k = dync__fuse_alone(&g->job, node->step.k);
+        if (g->job.no_memory) return false;
+        if (!k) continue;
+        node->step.k = k;
+        node->dead = k->inst.n == 0;
+        dync__fuse_masks(node);
+    }
+    return dync__fuse_relink(g, true);
+}
+
+static dync_status dync__fuse_window(dync__fuse_graph *g)
+{
+    if (!dync__fuse_prepare(g)) return DYNC_ERR_MEMORY;
+    for (bool changed = true; changed && !g->job.no_memory;) {
+        changed = dync__fuse_inline_all(g, true);
+        if (dync__fuse_merge_all(g, false)) changed = true;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
+        if (dync__fuse_inline_all(g, false)) changed = true;
+        if (!g->job.no_memory && !changed && dync__fuse_merge_all(g, true)) changed = true;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
+    }
+    return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* The steps [from, from + g->n), fused, at the end of out. */
+static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps,
+                                   int from, dync__fuse_step *out, int *n_out)
+{
+    g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
+    g->end = from + g->n;
+    memset(g->node, 0, sizeof *g->node * (size_t)g->n);
+    for (int i = 0; i < g->n; i++) {
+        g->node[i].step = steps[from + i];
+        dync__fuse_masks(&g->node[i]);
+    }
+    DYNC__TRY(dync__fuse_window(g));
+    for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
+                                const dync__fuse_options *options)
+{
+    if (options->off || *n_steps < 2) return DYNC_OK;
+    dync_status status = DYNC_ERR_MEMORY;
+    int n_out = 0;
+    size_t bytes = sizeof(dync__fuse_node) * (size_t)DYNC__MIN(*n_steps, (int)DYNC__FUSE_WINDOW);
+    dync__fuse_step *out = dync__arena_alloc(arena, (size_t)*n_steps * sizeof *out);
+    dync__fuse_graph *g = dync__calloc(sizeof *g);
+    if (!out || !g) goto done;
+    g->node = dync__alloc(bytes);
+    if (!g->node || !dync__fuse_note_reads(g, steps, *n_steps)) goto done;
+    g->options = options;
+    g->job.arena = arena;
+    g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
+    g->job.needed = dync__fuse_needed;
+    g->job.user = g;
+    status = DYNC_OK;
+    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW)
+        status = dync__fuse_part(g, steps, *n_steps, from, out, &n_out);
+    if (status != DYNC_OK) goto done;
+    memcpy(steps, out, (size_t)n_out * sizeof *out);
+    *n_steps = n_out;
+done:
+    if (g) {
+        dync__vec_free(&g->job.item);
+        dync__vec_free(&g->job.number);
+        dync__map_free(&g->last_read);
+        dync__free(g->node, bytes);
+    }
+    dync__free(g, sizeof *g);
+    return status;
+}
+
 /* ==== loop/unroll.c ================================================================================ */
 /* loop/unroll.c: kernels over short rows (three channels, two coordinates, four classes) become
  * pointwise over their rows. After fuse.c, before schedule.c.
@@ -17107,112 +17119,6 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k)
             dync__schedule_permute(k->access.at[i].stride, k->n_dims, order);
     }
     dync__kernel_collapse(k);
-}
-
-/* ==== loop/vecmath_erf.c =========================================================================== */
-/* loop/vecmath_erf.c: erf and erfc as expressions over primitives. Called by op/lower.c through
- * loop.h.
- *
- * Near 0 erf(x) = x + x R(x^2). Beyond: F32 erf = 1 - exp(-x - x P(x)); erfc and F64 erf take
- * erfc(x) = exp(-x^2) h(q) / (1 + 2x), where h(q) = (1 + 2x) exp(x^2) erfc(x) is smooth in q = (x -
- * k)/(x + k) over the whole half line (Shepherd & Laframboise 1981). x^2 is formed in two words
- * from a split x, without FMA. Minimax polynomials (Sollya). */
-
-/* (erf(x) - x) / x for z = x^2, x <= 1.15 (F32), 0.85 (F64) */
-static int dync__erf_near(dync__lb *b, int z)
-{
-    static const double narrow[] = {0x1.06eba8p-3,  -0x1.812744p-2, 0x1.ce2e96p-4,
-                                    -0x1.b82096p-6, 0x1.55ccfap-8,  -0x1.b8f0d8p-11,
-                                    0x1.c3fe2cp-14, -0x1.194a62p-17};
-    static const double wide[] = {
-        0x1.06eba8214db68p-3,  -0x1.812746b037995p-2,  0x1.ce2f21a03e76p-4,
-        -0x1.b82ce3111cf83p-6, 0x1.565bccd019509p-8,   -0x1.c02da77d0fe27p-11,
-        0x1.f9a1945ce3a5ap-14, -0x1.f4b1b4463d781p-17, 0x1.b8301cd7a901ep-20,
-        -0x1.50f9f6376d39p-23, 0x1.6e4daf96c932ap-27};
-    return dync__m_wide(b, z) ? dync__m_poly(b, z, 11, wide) : dync__m_poly(b, z, 8, narrow);
-}
-
-/* erfc(t) for t >= 0.6, relative accuracy down to the subnormals: exp(-t^2) is scaled after the
- * product. */
-static int dync__erf_far(dync__lb *b, int t)
-{
-    static const double narrow[] = {0x1.46e80ep0,    -0x1.7bf5eap-4, -0x1.540788p-3,
-                                    0x1.4ff9e4p-3,   -0x1.bc37cap-5, -0x1.0708c6p-7,
-                                    0x1.1eeeccp-7,   0x1.41999ep-10, -0x1.944248p-10,
-                                    -0x1.548b24p-12, 0x1.279802p-12};
-    static const double wide[] = {
-        0x1.3ba5916e9fd7fp0,   -0x1.1df1ad154a28dp-3,  0x1.f7f5df66fc8b7p-7,
-        0x1.16ecefcfa5257p-4,  -0x1.9ddb23c3e404bp-4,  0x1.7fee004e156d8p-4,
-        -0x1.0fb06dfead7d5p-4, 0x1.3079edf60c45p-5,    -0x1.09623873b0e7ap-6,
-        0x1.49c672ae59f75p-8,  -0x1.8d4aa8ab8396p-11,  -0x1.a1df4742c6fdfp-13,
-        0x1.3be13f3bd597ep-13, -0x1.9954a55e6fb44p-16, -0x1.78b2ce116662fp-17,
-        0x1.7ef36578bf426p-18, 0x1.444df1d8cba86p-22,  -0x1.b7ed36babddc8p-21,
-        0x1.177d1e87d40efp-24, 0x1.bb50cd36ec987p-24,  -0x1.8d5afadebe1edp-27,
-        -0x1.4b718ad62ff7ap-27};
-    bool is_wide = dync__m_wide(b, t);
-    double k = is_wide ? 4.0 : 2.0;
-    t = dync__m_at_most(b, t, is_wide ? 28.0 : 11.0);
-    /* q in two words: its error would be amplified where h is steep */
-    int d = dync__m_addk(b, t, k), r = dync__m_div(b, dync__m_k(b, t, 1.0), d);
-    int q = dync__m_mul(b, dync__m_addk(b, t, -k), r);
-    /* t - k (1 + q) */
-    int rest = dync__m_fma(b, dync__m_addk(b, q, 1.0), dync__m_k(b, t, -k), t);
-    /* - q t: t - k - q (t + k) */
-    rest = dync__m_fma(b, dync__m_neg(b, q), t, rest);
-    q = dync__m_fma(b, rest, r, q);
-    int tail = is_wide ? dync__m_poly(b, q, 21, wide + 1) : dync__m_poly(b, q, 10, narrow + 1),
-        h_lo, d_lo;
-    int h = dync__m_two_sum(b, dync__m_k(b, t, is_wide ? wide[0] : narrow[0]),
-                            dync__m_mul(b, q, tail), &h_lo);
-    d = dync__m_two_sum(b, dync__m_add(b, t, t), dync__m_k(b, t, 1.0), &d_lo);
-    r = dync__m_div(b, dync__m_k(b, t, 1.0), d);
-    int f = dync__m_mul(b, h, r), minus_f = dync__m_neg(b, f);
-    int f_lo = dync__m_fma(b, minus_f, d_lo, dync__m_add(b, dync__m_fma(b, minus_f, d, h), h_lo));
-    f_lo = dync__m_mul(b, f_lo, r);
-    /* t = t_hi + t_lo with t_hi^2 exact */
-    int t_hi =
-        dync__m_float(b, dync__m_andi(b, dync__m_bits(b, t), is_wide ? -0x8000000 : -0x1000));
-    int s_lo = dync__m_mul(b, dync__m_sub(b, t, t_hi), dync__m_add(b, t, t_hi));
-    int s = dync__m_two_sum(b, dync__m_mul(b, t_hi, t_hi), s_lo, &s_lo);
-    return dync__m_exp_product(b, dync__m_neg(b, s), dync__m_neg(b, s_lo), f, f_lo);
-}
-
-/* erfc(t) = exp(-t - t P(t)), t >= 1 */
-static int dync__erf_tail32(dync__lb *b, int t)
-{
-    static const double c[] = {0x1.078f7p-3, 0x1.451c18p-1,   0x1.b448fcp-4, -0x1.892c2p-6,
-                               0x1.ebc45p-9, -0x1.6e4718p-12, 0x1.d07af2p-17};
-    t = dync__m_at_most(b, t, 4.0);
-    int minus = dync__m_neg(b, t), p = dync__m_poly(b, t, 7, c),
-        g = dync__m_fma(b, p, minus, minus);
-    int g_lo = dync__m_fma(b, p, minus, dync__m_sub(b, minus, g)), e = dync__vm_exp(b, g);
-    return dync__m_fma(b, e, g_lo, e);
-}
-
-DYNC__FN int dync__vm_erf(dync__lb *b, int a)
-{
-    bool wide = dync__m_wide(b, a);
-    int t = dync__m_abs(b, a),
-        near_value = dync__m_fma(b, a, dync__erf_near(b, dync__m_mul(b, a, a)), a);
-    int rest = wide ? dync__erf_far(b, t) : dync__erf_tail32(b, t);
-    int far_value =
-        dync__m_or_sign(b, dync__m_sub(b, dync__m_k(b, a, 1.0), rest), dync__m_sign_bits(b, a));
-    return dync__m_sel(b, dync__m_ltk(b, t, wide ? 0.84375 : 1.0), near_value, far_value);
-}
-
-/* Near 0: 1/2 - ((x - 1/2) + x R) from 1/4 on, where the inner sum is small, so that its rounding
- * counts little; 1 - (x + x R) below. */
-DYNC__FN int dync__vm_erfc(dync__lb *b, int a)
-{
-    int t = dync__m_abs(b, a), half = dync__m_k(b, a, 0.5);
-    int shift = dync__m_sel(b, dync__m_ltk(b, a, 0.25), dync__m_k(b, a, 0.0), half);
-    int product =
-        dync__m_fma(b, a, dync__erf_near(b, dync__m_mul(b, a, a)), dync__m_sub(b, a, shift));
-    int near_value = dync__m_sub(b, dync__m_sub(b, dync__m_k(b, a, 1.0), shift), product),
-        far_value = dync__erf_far(b, t);
-    int left = dync__m_sub(b, dync__m_k(b, a, 2.0), far_value);
-    far_value = dync__m_sel(b, dync__m_ltk(b, a, 0.0), left, far_value);
-    return dync__m_sel(b, dync__m_ltk(b, t, 0.6), near_value, far_value);
 }
 
 /* ==== loop/vecmath_exp.c =========================================================================== */
@@ -17486,6 +17392,112 @@ DYNC__FN int dync__vm_cosh(dync__lb *b, int a)
     int lo, inverse, hi = dync__exp_quarter(b, a, &lo, &inverse);
     int half = dync__m_add(b, hi, dync__m_add(b, inverse, lo));
     return dync__m_add(b, half, half);
+}
+
+/* ==== loop/vecmath_erf.c =========================================================================== */
+/* loop/vecmath_erf.c: erf and erfc as expressions over primitives. Called by op/lower.c through
+ * loop.h.
+ *
+ * Near 0 erf(x) = x + x R(x^2). Beyond: F32 erf = 1 - exp(-x - x P(x)); erfc and F64 erf take
+ * erfc(x) = exp(-x^2) h(q) / (1 + 2x), where h(q) = (1 + 2x) exp(x^2) erfc(x) is smooth in q = (x -
+ * k)/(x + k) over the whole half line (Shepherd & Laframboise 1981). x^2 is formed in two words
+ * from a split x, without FMA. Minimax polynomials (Sollya). */
+
+/* (erf(x) - x) / x for z = x^2, x <= 1.15 (F32), 0.85 (F64) */
+static int dync__erf_near(dync__lb *b, int z)
+{
+    static const double narrow[] = {0x1.06eba8p-3,  -0x1.812744p-2, 0x1.ce2e96p-4,
+                                    -0x1.b82096p-6, 0x1.55ccfap-8,  -0x1.b8f0d8p-11,
+                                    0x1.c3fe2cp-14, -0x1.194a62p-17};
+    static const double wide[] = {
+        0x1.06eba8214db68p-3,  -0x1.812746b037995p-2,  0x1.ce2f21a03e76p-4,
+        -0x1.b82ce3111cf83p-6, 0x1.565bccd019509p-8,   -0x1.c02da77d0fe27p-11,
+        0x1.f9a1945ce3a5ap-14, -0x1.f4b1b4463d781p-17, 0x1.b8301cd7a901ep-20,
+        -0x1.50f9f6376d39p-23, 0x1.6e4daf96c932ap-27};
+    return dync__m_wide(b, z) ? dync__m_poly(b, z, 11, wide) : dync__m_poly(b, z, 8, narrow);
+}
+
+/* erfc(t) for t >= 0.6, relative accuracy down to the subnormals: exp(-t^2) is scaled after the
+ * product. */
+static int dync__erf_far(dync__lb *b, int t)
+{
+    static const double narrow[] = {0x1.46e80ep0,    -0x1.7bf5eap-4, -0x1.540788p-3,
+                                    0x1.4ff9e4p-3,   -0x1.bc37cap-5, -0x1.0708c6p-7,
+                                    0x1.1eeeccp-7,   0x1.41999ep-10, -0x1.944248p-10,
+                                    -0x1.548b24p-12, 0x1.279802p-12};
+    static const double wide[] = {
+        0x1.3ba5916e9fd7fp0,   -0x1.1df1ad154a28dp-3,  0x1.f7f5df66fc8b7p-7,
+        0x1.16ecefcfa5257p-4,  -0x1.9ddb23c3e404bp-4,  0x1.7fee004e156d8p-4,
+        -0x1.0fb06dfead7d5p-4, 0x1.3079edf60c45p-5,    -0x1.09623873b0e7ap-6,
+        0x1.49c672ae59f75p-8,  -0x1.8d4aa8ab8396p-11,  -0x1.a1df4742c6fdfp-13,
+        0x1.3be13f3bd597ep-13, -0x1.9954a55e6fb44p-16, -0x1.78b2ce116662fp-17,
+        0x1.7ef36578bf426p-18, 0x1.444df1d8cba86p-22,  -0x1.b7ed36babddc8p-21,
+        0x1.177d1e87d40efp-24, 0x1.bb50cd36ec987p-24,  -0x1.8d5afadebe1edp-27,
+        -0x1.4b718ad62ff7ap-27};
+    bool is_wide = dync__m_wide(b, t);
+    double k = is_wide ? 4.0 : 2.0;
+    t = dync__m_at_most(b, t, is_wide ? 28.0 : 11.0);
+    /* q in two words: its error would be amplified where h is steep */
+    int d = dync__m_addk(b, t, k), r = dync__m_div(b, dync__m_k(b, t, 1.0), d);
+    int q = dync__m_mul(b, dync__m_addk(b, t, -k), r);
+    /* t - k (1 + q) */
+    int rest = dync__m_fma(b, dync__m_addk(b, q, 1.0), dync__m_k(b, t, -k), t);
+    /* - q t: t - k - q (t + k) */
+    rest = dync__m_fma(b, dync__m_neg(b, q), t, rest);
+    q = dync__m_fma(b, rest, r, q);
+    int tail = is_wide ? dync__m_poly(b, q, 21, wide + 1) : dync__m_poly(b, q, 10, narrow + 1),
+        h_lo, d_lo;
+    int h = dync__m_two_sum(b, dync__m_k(b, t, is_wide ? wide[0] : narrow[0]),
+                            dync__m_mul(b, q, tail), &h_lo);
+    d = dync__m_two_sum(b, dync__m_add(b, t, t), dync__m_k(b, t, 1.0), &d_lo);
+    r = dync__m_div(b, dync__m_k(b, t, 1.0), d);
+    int f = dync__m_mul(b, h, r), minus_f = dync__m_neg(b, f);
+    int f_lo = dync__m_fma(b, minus_f, d_lo, dync__m_add(b, dync__m_fma(b, minus_f, d, h), h_lo));
+    f_lo = dync__m_mul(b, f_lo, r);
+    /* t = t_hi + t_lo with t_hi^2 exact */
+    int t_hi =
+        dync__m_float(b, dync__m_andi(b, dync__m_bits(b, t), is_wide ? -0x8000000 : -0x1000));
+    int s_lo = dync__m_mul(b, dync__m_sub(b, t, t_hi), dync__m_add(b, t, t_hi));
+    int s = dync__m_two_sum(b, dync__m_mul(b, t_hi, t_hi), s_lo, &s_lo);
+    return dync__m_exp_product(b, dync__m_neg(b, s), dync__m_neg(b, s_lo), f, f_lo);
+}
+
+/* erfc(t) = exp(-t - t P(t)), t >= 1 */
+static int dync__erf_tail32(dync__lb *b, int t)
+{
+    static const double c[] = {0x1.078f7p-3, 0x1.451c18p-1,   0x1.b448fcp-4, -0x1.892c2p-6,
+                               0x1.ebc45p-9, -0x1.6e4718p-12, 0x1.d07af2p-17};
+    t = dync__m_at_most(b, t, 4.0);
+    int minus = dync__m_neg(b, t), p = dync__m_poly(b, t, 7, c),
+        g = dync__m_fma(b, p, minus, minus);
+    int g_lo = dync__m_fma(b, p, minus, dync__m_sub(b, minus, g)), e = dync__vm_exp(b, g);
+    return dync__m_fma(b, e, g_lo, e);
+}
+
+DYNC__FN int dync__vm_erf(dync__lb *b, int a)
+{
+    bool wide = dync__m_wide(b, a);
+    int t = dync__m_abs(b, a),
+        near_value = dync__m_fma(b, a, dync__erf_near(b, dync__m_mul(b, a, a)), a);
+    int rest = wide ? dync__erf_far(b, t) : dync__erf_tail32(b, t);
+    int far_value =
+        dync__m_or_sign(b, dync__m_sub(b, dync__m_k(b, a, 1.0), rest), dync__m_sign_bits(b, a));
+    return dync__m_sel(b, dync__m_ltk(b, t, wide ? 0.84375 : 1.0), near_value, far_value);
+}
+
+/* Near 0: 1/2 - ((x - 1/2) + x R) from 1/4 on, where the inner sum is small, so that its rounding
+ * counts little; 1 - (x + x R) below. */
+DYNC__FN int dync__vm_erfc(dync__lb *b, int a)
+{
+    int t = dync__m_abs(b, a), half = dync__m_k(b, a, 0.5);
+    int shift = dync__m_sel(b, dync__m_ltk(b, a, 0.25), dync__m_k(b, a, 0.0), half);
+    int product =
+        dync__m_fma(b, a, dync__erf_near(b, dync__m_mul(b, a, a)), dync__m_sub(b, a, shift));
+    int near_value = dync__m_sub(b, dync__m_sub(b, dync__m_k(b, a, 1.0), shift), product),
+        far_value = dync__erf_far(b, t);
+    int left = dync__m_sub(b, dync__m_k(b, a, 2.0), far_value);
+    far_value = dync__m_sel(b, dync__m_ltk(b, a, 0.0), left, far_value);
+    return dync__m_sel(b, dync__m_ltk(b, t, 0.6), near_value, far_value);
 }
 
 /* ==== loop/vecmath_inverse.c ======================================================================= */
@@ -36996,8 +37008,6 @@ DYNC__FN dync_status dync__plan_check_after(dync__plan *, int pass);
 DYNC__FN dync_status dync__steps_check(const dync__steps *);
 DYNC__FN dync_status dync__plan_check(const dync__plan *);
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *);
-
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot
  * that the call may then write instead of its own, or -1. */
 /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
@@ -37054,249 +37064,42 @@ DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *
 #endif
 DYNC__COLD
 
-/* ==== runtime/epilogue.c =========================================================================== */
-/* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the
- * kernel call runs them on rows of the result as they are done, while they are in the cache, and
- * where the loops only turn the result into another of the same size, in its memory. Before: plan.c
- * has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and
- * conv.c run them.
- *
- * Which: the nearest kernel that reads the result in the order it is written, row by row, and could
- * as well run right after the call: nothing in between touches what it writes or writes what it
- * reads, and it writes no input of the plan and nothing that the call reads. Prologues are the
- * mirror of it, on other devices: a kernel whose one result only a call reads, and that might run
- * just before that. What is scattered into is no copy where it can be the result's own memory. */
+/* ==== runtime/text.c =============================================================================== */
+/* runtime/text.c: steps and plans as text, for logs and faults. After plan.h, before check.c. */
 
-/* The result as the kernel reads it: its elements in order of the loops. */
-static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
-                                    const dync__operand *c)
+DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
 {
-    int64_t next = 1;
-    for (int d = k->n_dims - 1; d >= 0; d--) {
-        if (k->extent[d] == 1) continue;
-        if (a->stride[d] != next) return false;
-        next *= k->extent[d];
-    }
-    return a->offset == c->lay.offset && next == dync__operand_numel(c);
-}
-
-static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c)
-{
-    bool any = false;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random)
-            return false;
-        if (in->buf < 0 || k->buf.at[in->buf].id != c->slot) continue;
-        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c))
-            return false;
-        any = true;
-    }
-    return any && !k->uses_random;
-}
-
-static int dync__epilogue_mode(const dync__kernel *k, int32_t slot)
-{
-    int mode = 0;
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].id == slot) mode |= k->buf.at[i].mode;
-    return mode;
-}
-
-DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot)
-{
-    const dync__kcall *c = s->k ? NULL : s->call;
-    int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
-    for (int i = 0; c && i < c->n; i++)
-        if (c->operand[i].slot == slot)
-            mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
-    /* a prologue's too */
-    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;
-    return mode;
-}
-
-/* May k go before this step? */
-static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s)
-{
-    for (int i = 0; i < k->buf.n; i++) {
-        int mode = dync__step_mode(s, k->buf.at[i].id);
-        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT))
-            return false;
-    }
-    return true;
-}
-
-/* Calls go to just before the loops that first read their result, where nothing in between
- * minds. */
-DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
-{
-    for (int at = n - 3; at >= 0; at--) {
-        dync__fuse_step s = step[at];
-        const dync__kcall *c = s.k ? NULL : s.call;
-        if (!c || dync__kcall_rows(c) <= 0) continue;
-        int to = at + 1;
-        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot);
-             to++) {
-            for (int i = 0; i < c->n && passes; i++)
-                passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
-            if (!passes) to = n;
-        }
-        if (to >= n || !step[to].k) continue;
-        memmove(&step[at], &step[at + 1], (size_t)(to - 1 - at) * sizeof s);
-        step[to - 1] = s;
+    for (int i = 0; i < s->n; i++) {
+        if (s->at[i].k)
+            dync__kernel_print(text, s->at[i].k);
+        else if (s->at[i].call)
+            dync__str_addf(text, "call %s\n", ((const dync__kcall *)s->at[i].call)->row->name);
     }
 }
 
-static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k,
-                                        const dync__fuse_step *call)
+DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
-    for (int i = 0; i < k->buf.n; i++)
-        if ((k->buf.at[i].mode & DYNC__BUF_OUT) &&
-            (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT ||
-             dync__step_mode(call, k->buf.at[i].id)))
-            return false;
-    return true;
-}
-
-DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, const dync__driver *driver,
-                                         dync__fuse_step *step, int n, int at,
-                                         const dync__kernel *(*with)[3])
-{
-    const dync__kernel *k = step[at].k;
-    int slot = -1, outs = 0, to = -1;
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode & DYNC__BUF_OUT) slot = k->buf.at[i].id, outs += k->buf.at[i].mode;
-    if (outs != DYNC__BUF_OUT || pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return DYNC_OK;
-    for (int i = 0; i < n; i++) {
-        if (i == at || !dync__step_mode(&step[i], slot)) continue;
-        if (to >= 0 || i < at || !step[i].call) return DYNC_OK;
-        to = i;
+    static const char *const kinds[] = {"in", "out", "temp", "const"};
+    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
+                   (long long)p->arena_bytes);
+    for (int i = 0; i < p->n_slots; i++) {
+        const dync__slot *x = &p->slot[i];
+        if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
+        dync__str_addf(s, "  slot %d %s %s", i, kinds[x->kind], dync__dtype_info(x->dtype)->fx);
+        if (x->size >= 0) dync__str_addf(s, " x %lld", (long long)x->size);
+        if (x->kind == DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
+        dync__str_add(s, "\n");
     }
-    bool ok = to >= 0;
-    for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
-    for (int i = 0; ok && i < step[to].n_writes; i++)
-        ok = !dync__epilogue_mode(k, step[to].writes[i]);
-    int place = ok ? driver->call_takes(pb->device, step[to].call, k) : -1,
-        reads = ok ? step[to].n_reads : 0;
-    if (place <= 0) return DYNC_OK;
-    int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);
-    if (!all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < reads + k->buf.n; i++)
-        all[i] = i < reads ? step[to].reads[i] : k->buf.at[i - reads].id;
-    step[to].reads = all;
-    step[to].n_reads += k->buf.n;
-    with[to][place] = k;
-    memset(&step[at], 0, sizeof step[at]);
-    return DYNC_OK;
-}
-
-DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
-{
-    const dync__kcall *c = step[at].call;
-    const dync__operand *out = &c->operand[c->n - 1];
-    if (!dync__layout_is_contiguous(&out->lay)) return -1;
-    for (int j = at + 1; j < n && j <= at + DYNC__EPILOGUE_NEAR; j++) {
-        const dync__kernel *k = step[j].k;
-        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) &&
-                  dync__epilogue_writes_apart(pb, k, &step[at]);
-        for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
-        if (ok) return j;
+    for (int i = 0; i < p->n_steps; i++) {
+        const dync__kcall *c = p->step[i].call;
+        const char *with = c && p->step[i].code ? " with epilogue" : "";
+        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
+        for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
+        if (c) dync__attr_print(s, c->row->attr, &c->attr);
+        dync__str_add(s, "\n");
+        if (p->step[i].code) dync__code_dump(s, p->step[i].code);
+        if (p->step[i].device_code) p->driver->code_dump(s, p->step[i].device_code);
     }
-    return -1;
-}
-
-/* Does a step but these two read or write the call's result? */
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
-                                    int with)
-{
-    const dync__kcall *c = step[at].call;
-    int32_t slot = c->operand[c->n - 1].slot;
-    if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
-    for (int i = 0; i < n; i++)
-        if (i != at && i != with && dync__step_mode(&step[i], slot)) return true;
-    return false;
-}
-
-/* The slot that can hold the result in place of its own: k stores once, to an equal place of this
- * slot, and nobody else wants the result. */
-DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
-                                     int with)
-{
-    const dync__kcall *c = step[at].call;
-    const dync__operand *out = &c->operand[c->n - 1];
-    const dync__kernel *k = step[with].k;
-    int slot = -1, stores = 0;
-    if (out->lay.offset != 0 || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        if (in->prim != DYNC__P_store) continue;
-        const dync__buf *b = &k->buf.at[in->buf];
-        stores++;
-        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype &&
-            dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
-            pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
-            slot = b->id;
-    }
-    return stores == 1 ? slot : -1;
-}
-
-/* ---- in place -------------------------------------------------------------------------------- */
-
-static int dync__in_place_mode(const dync__fuse_step *step, int from, int to, int32_t slot)
-{
-    int mode = 0;
-    for (; from < to; from++) mode |= dync__step_mode(&step[from], slot);
-    return mode;
-}
-
-static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int32_t is)
-{
-    for (; n-- > 0; step++) {
-        dync__kcall *c = step->k ? NULL : step->call;
-        for (int i = 0; step->k && i < step->k->buf.n; i++)
-            if (step->k->buf.at[i].id == was) step->k->buf.at[i].id = is;
-        for (int i = 0; c && i < c->n; i++)
-            if (c->operand[i].slot == was) c->operand[i].slot = is;
-    }
-}
-
-/* The base of a scatter is made where the result will be if nobody else wants it later; the result
- * of one whose base is an input goes there at once if all of it is copied there. */
-DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
-{
-    const dync__pb *pb = s->pb;
-    dync__fuse_step *step = s->at;
-    int n = s->n;
-    for (int at = 0; at < n; at++) {
-        const dync__kcall *c = step[at].k ? NULL : step[at].call;
-        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
-                   c->row->run != dync__k_index_add))
-            continue;
-        const dync__operand *op = c->operand;
-        const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
-        int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
-        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 ||
-            op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
-            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) ||
-            dync__in_place_mode(step, 0, at, out))
-            continue;
-        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size &&
-            !dync__in_place_mode(step, at + 1, n, base))
-            dync__in_place_rename(step, at + 1, base, out);
-        while (copy < n && !dync__step_mode(&step[copy], base)) copy++;
-        const dync__kernel *k =
-            copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k
-                                                                                      : NULL;
-        const dync__inst *last = k && k->inst.n == 2 && k->buf.n == 2 ? &k->inst.at[1] : NULL;
-        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base ||
-            k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
-            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) ||
-            dync__in_place_mode(step, copy + 1, n, base))
-            continue;
-        memset(&step[copy], 0, sizeof step[copy]);
-        dync__in_place_rename(step + at, n - at, out, base);
-    }
-    return DYNC_OK;
 }
 
 /* ==== runtime/memplan.c ============================================================================ */
@@ -37717,6 +37520,251 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
     (void)path;
     dync__error_guard_end(&guard);
     return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
+}
+
+/* ==== runtime/epilogue.c =========================================================================== */
+/* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the
+ * kernel call runs them on rows of the result as they are done, while they are in the cache, and
+ * where the loops only turn the result into another of the same size, in its memory. Before: plan.c
+ * has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and
+ * conv.c run them.
+ *
+ * Which: the nearest kernel that reads the result in the order it is written, row by row, and could
+ * as well run right after the call: nothing in between touches what it writes or writes what it
+ * reads, and it writes no input of the plan and nothing that the call reads. Prologues are the
+ * mirror of it, on other devices: a kernel whose one result only a call reads, and that might run
+ * just before that. What is scattered into is no copy where it can be the result's own memory. */
+
+/* The result as the kernel reads it: its elements in order of the loops. */
+static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
+                                    const dync__operand *c)
+{
+    int64_t next = 1;
+    for (int d = k->n_dims - 1; d >= 0; d--) {
+        if (k->extent[d] == 1) continue;
+        if (a->stride[d] != next) return false;
+        next *= k->extent[d];
+    }
+    return a->offset == c->lay.offset && next == dync__operand_numel(c);
+}
+
+static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c)
+{
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random)
+            return false;
+        if (in->buf < 0 || k->buf.at[in->buf].id != c->slot) continue;
+        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c))
+            return false;
+        any = true;
+    }
+    return any && !k->uses_random;
+}
+
+static int dync__epilogue_mode(const dync__kernel *k, int32_t slot)
+{
+    int mode = 0;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].id == slot) mode |= k->buf.at[i].mode;
+    return mode;
+}
+
+DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot)
+{
+    const dync__kcall *c = s->k ? NULL : s->call;
+    int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
+    for (int i = 0; c && i < c->n; i++)
+        if (c->operand[i].slot == slot)
+            mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
+    /* a prologue's too */
+    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;
+    return mode;
+}
+
+/* May k go before this step? */
+static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s)
+{
+    for (int i = 0; i < k->buf.n; i++) {
+        int mode = dync__step_mode(s, k->buf.at[i].id);
+        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT))
+            return false;
+    }
+    return true;
+}
+
+/* Calls go to just before the loops that first read their result, where nothing in between
+ * minds. */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
+{
+    for (int at = n - 3; at >= 0; at--) {
+        dync__fuse_step s = step[at];
+        const dync__kcall *c = s.k ? NULL : s.call;
+        if (!c || dync__kcall_rows(c) <= 0) continue;
+        int to = at + 1;
+        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot);
+             to++) {
+            for (int i = 0; i < c->n && passes; i++)
+                passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
+            if (!passes) to = n;
+        }
+        if (to >= n || !step[to].k) continue;
+        memmove(&step[at], &step[at + 1], (size_t)(to - 1 - at) * sizeof s);
+        step[to - 1] = s;
+    }
+}
+
+static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k,
+                                        const dync__fuse_step *call)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if ((k->buf.at[i].mode & DYNC__BUF_OUT) &&
+            (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT ||
+             dync__step_mode(call, k->buf.at[i].id)))
+            return false;
+    return true;
+}
+
+DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, const dync__driver *driver,
+                                         dync__fuse_step *step, int n, int at,
+                                         const dync__kernel *(*with)[3])
+{
+    const dync__kernel *k = step[at].k;
+    int slot = -1, outs = 0, to = -1;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) slot = k->buf.at[i].id, outs += k->buf.at[i].mode;
+    if (outs != DYNC__BUF_OUT || pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return DYNC_OK;
+    for (int i = 0; i < n; i++) {
+        if (i == at || !dync__step_mode(&step[i], slot)) continue;
+        if (to >= 0 || i < at || !step[i].call) return DYNC_OK;
+        to = i;
+    }
+    bool ok = to >= 0;
+    for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
+    for (int i = 0; ok && i < step[to].n_writes; i++)
+        ok = !dync__epilogue_mode(k, step[to].writes[i]);
+    int place = ok ? driver->call_takes(pb->device, step[to].call, k) : -1,
+        reads = ok ? step[to].n_reads : 0;
+    if (place <= 0) return DYNC_OK;
+    int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < reads + k->buf.n; i++)
+        all[i] = i < reads ? step[to].reads[i] : k->buf.at[i - reads].id;
+    step[to].reads = all;
+    step[to].n_reads += k->buf.n;
+    with[to][place] = k;
+    memset(&step[at], 0, sizeof step[at]);
+    return DYNC_OK;
+}
+
+DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
+{
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    if (!dync__layout_is_contiguous(&out->lay)) return -1;
+    for (int j = at + 1; j < n && j <= at + DYNC__EPILOGUE_NEAR; j++) {
+        const dync__kernel *k = step[j].k;
+        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) &&
+                  dync__epilogue_writes_apart(pb, k, &step[at]);
+        for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
+        if (ok) return j;
+    }
+    return -1;
+}
+
+/* Does a step but these two read or write the call's result? */
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
+                                    int with)
+{
+    const dync__kcall *c = step[at].call;
+    int32_t slot = c->operand[c->n - 1].slot;
+    if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
+    for (int i = 0; i < n; i++)
+        if (i != at && i != with && dync__step_mode(&step[i], slot)) return true;
+    return false;
+}
+
+/* The slot that can hold the result in place of its own: k stores once, to an equal place of this
+ * slot, and nobody else wants the result. */
+DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
+                                     int with)
+{
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    const dync__kernel *k = step[with].k;
+    int slot = -1, stores = 0;
+    if (out->lay.offset != 0 || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_store) continue;
+        const dync__buf *b = &k->buf.at[in->buf];
+        stores++;
+        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype &&
+            dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
+            pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
+            slot = b->id;
+    }
+    return stores == 1 ? slot : -1;
+}
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+static int dync__in_place_mode(const dync__fuse_step *step, int from, int to, int32_t slot)
+{
+    int mode = 0;
+    for (; from < to; from++) mode |= dync__step_mode(&step[from], slot);
+    return mode;
+}
+
+static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int32_t is)
+{
+    for (; n-- > 0; step++) {
+        dync__kcall *c = step->k ? NULL : step->call;
+        for (int i = 0; step->k && i < step->k->buf.n; i++)
+            if (step->k->buf.at[i].id == was) step->k->buf.at[i].id = is;
+        for (int i = 0; c && i < c->n; i++)
+            if (c->operand[i].slot == was) c->operand[i].slot = is;
+    }
+}
+
+/* The base of a scatter is made where the result will be if nobody else wants it later; the result
+ * of one whose base is an input goes there at once if all of it is copied there. */
+DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
+{
+    const dync__pb *pb = s->pb;
+    dync__fuse_step *step = s->at;
+    int n = s->n;
+    for (int at = 0; at < n; at++) {
+        const dync__kcall *c = step[at].k ? NULL : step[at].call;
+        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
+                   c->row->run != dync__k_index_add))
+            continue;
+        const dync__operand *op = c->operand;
+        const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
+        int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
+        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 ||
+            op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
+            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) ||
+            dync__in_place_mode(step, 0, at, out))
+            continue;
+        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size &&
+            !dync__in_place_mode(step, at + 1, n, base))
+            dync__in_place_rename(step, at + 1, base, out);
+        while (copy < n && !dync__step_mode(&step[copy], base)) copy++;
+        const dync__kernel *k =
+            copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k
+                                                                                      : NULL;
+        const dync__inst *last = k && k->inst.n == 2 && k->buf.n == 2 ? &k->inst.at[1] : NULL;
+        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base ||
+            k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
+            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) ||
+            dync__in_place_mode(step, copy + 1, n, base))
+            continue;
+        memset(&step[copy], 0, sizeof step[copy]);
+        dync__in_place_rename(step + at, n - at, out, base);
+    }
+    return DYNC_OK;
 }
 
 /* ==== runtime/convs.c ============================================================================== */
@@ -38565,18 +38613,6 @@ static const dync__steps_pass dync__steps_passes[DYNC__N_PASSES] = {
 #undef DYNC__PASS_STAGE
 };
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        if (s->at[i].k)
-            dync__kernel_print(text, s->at[i].k);
-        else if (s->at[i].call)
-            dync__str_addf(text, "call %s\n", ((const dync__kcall *)s->at[i].call)->row->name);
-    }
-}
-
 static void dync__steps_log(const dync__steps *s, int stage)
 {
     if (!dync__log_on(stage)) return;
@@ -38930,13 +38966,6 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
-{
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
-    return false;
-}
-
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
@@ -39068,31 +39097,6 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
 DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }
-
-DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
-{
-    static const char *const kinds[] = {"in", "out", "temp", "const"};
-    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
-                   (long long)p->arena_bytes);
-    for (int i = 0; i < p->n_slots; i++) {
-        const dync__slot *x = &p->slot[i];
-        if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
-        dync__str_addf(s, "  slot %d %s %s", i, kinds[x->kind], dync__dtype_info(x->dtype)->fx);
-        if (x->size >= 0) dync__str_addf(s, " x %lld", (long long)x->size);
-        if (x->kind == DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
-        dync__str_add(s, "\n");
-    }
-    for (int i = 0; i < p->n_steps; i++) {
-        const dync__kcall *c = p->step[i].call;
-        const char *with = c && p->step[i].code ? " with epilogue" : "";
-        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
-        for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
-        if (c) dync__attr_print(s, c->row->attr, &c->attr);
-        dync__str_add(s, "\n");
-        if (p->step[i].code) dync__code_dump(s, p->step[i].code);
-        if (p->step[i].device_code) p->driver->code_dump(s, p->step[i].device_code);
-    }
-}
 DYNC__HOT
 
 /* ==== runtime/run.c ================================================================================ */
@@ -50069,7 +50073,8 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
 DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 
 /* view.c */
-/* where t's gradient goes; owned */
+/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes that
+ * have hooks */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
 /* may it be written in place, with grad mode on? */
@@ -50093,7 +50098,9 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
                                                 const dync__layout *view, int dtype, int device);
 
 /* tape.c */
+/* recursion: the engine runs nodes of operators, whose class is the tape's */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
+/* recursion: so is what a message calls them */
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would
  * take (that of the node's argument). */
@@ -50173,8 +50180,9 @@ typedef struct dync__grad_rule {
 } dync__grad_rule;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
-DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op); /* NULL: none */
-/* of what forgets its argument: zero_, uniform_ */
+/* recursion: the tape runs rules, which ask it for their arguments; NULL: none */
+DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);
+/* recursion: of what forgets its argument: zero_, uniform_ */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
 #endif
 
@@ -50370,7 +50378,1610 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, 
 /* elements that one result comes from */
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);
 #endif
+DYNC__WARM
+
+/* ==== autograd/node.c ============================================================================== */
+/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before
+ * tape.c, which makes nodes for operators, and engine.c, which walks them.
+ *
+ * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its
+ * last reference, and a whole chain dies in a loop (a list of the dying, per thread), never by
+ * recursion; a leaf's accumulation node is found again while anything uses it. */
+
+/* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
+typedef struct dync__grad_thread {
+    dync__gnode *dead;
+    bool burying;
+    const dync__gnode *running; /* its rule runs: operators get its sequence number */
+    const dync__gnode *visited; /* the engine is at it: its hooks too */
+} dync__grad_thread;
+static DYNC__TLS dync__grad_thread dync__gt;
+/* of the weak pointers from leaves to accumulation nodes */
+static dync__mutex dync__accumulate_lock[16];
+
+DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
+
+DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
+{
+    const dync__gnode *before = dync__gt.running;
+    dync__gt.running = node;
+    return before;
+}
+
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
+{
+    const dync__gnode *before = dync__gt.visited;
+    dync__gt.visited = node;
+    return before;
+}
+
+DYNC__FN int64_t dync__seq_now(void)
+{
+    if (dync__gt.running && dync__gt.running->seq != UINT64_MAX)
+        return (int64_t)dync__gt.running->seq;
+    return (int64_t)dync__tls.seq - 1;
+}
+
+DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key)
+{
+    const dync__gnode *node = dync__gt.visited;
+    if (!key)
+        return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
+    if (!node) return NULL;
+    bool number = strcmp(key, "grad_fn_seq_nr") == 0 && node->seq != UINT64_MAX;
+    if (!number && strcmp(key, "in_grad_fn") != 0) return NULL;
+    char *text = dync__scope_alloc(24);
+    if (text) dync__format(text, 24, "%lld", number ? (long long)node->seq : 1LL);
+    return text;
+}
+
+DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra
+ * bytes. */
+DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out,
+                                      size_t extra)
+{
+    size_t edges = sizeof(dync__gnode), outs = edges + (size_t)n_in * sizeof(dync__gedge);
+    outs = (outs + 15) & ~(size_t)15;
+    size_t dims = outs + (size_t)n_out * sizeof(dync__ginfo);
+    dims = (dims + 15) & ~(size_t)15;
+    size_t more = dims + (size_t)n_out * DYNC_MAX_DIMS * sizeof(int64_t);
+    char *block = dync__calloc(more + extra);
+    if (!block) return NULL;
+    dync__gnode *node = (dync__gnode *)(void *)block;
+    node->refs = 1;
+    node->n_in = n_in;
+    node->n_out = n_out;
+    node->cls = cls;
+    node->name = cls->name;
+    node->edge = (dync__gedge *)(void *)(block + edges);
+    node->out = (dync__ginfo *)(void *)(block + outs);
+    node->state = extra ? block + more : NULL;
+    node->bytes = more + extra;
+    for (int i = 0; i < n_out; i++)
+        node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
+    node->seq = dync__tls.seq++;
+    node->thread = dync__thread_number();
+    return node;
+}
+
+DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *t)
+{
+    dync__ginfo *info = &node->out[i];
+    char *block = (char *)node;
+    int64_t *dims = (int64_t *)(void *)(block + ((const char *)info->dims - block));
+    info->dtype = t->dtype;
+    info->device = t->device;
+    info->ndim = t->lay.ndim;
+    memcpy(dims, t->lay.shape, (size_t)t->lay.ndim * sizeof *dims);
+}
+
+DYNC__FN void dync__gnode_ref(dync__gnode *node) { DYNC__ATOMIC_INC(&node->refs); }
+
+static void dync__gnode_bury(dync__gnode *node)
+{
+    if (node->cls->destroy) node->cls->destroy(node->state);
+    for (int i = 0; i < node->n_in; i++) dync__gnode_unref(node->edge[i].node);
+    dync__vec_free(&node->hook);
+    dync__free(node, node->bytes);
+}
+
+/* What dies while another is being buried waits in a list: the stack stays flat however long the
+ * chain is. */
+DYNC__FN void dync__gnode_unref(dync__gnode *node)
+{
+    if (!node || DYNC__ATOMIC_DEC(&node->refs) > 0) return;
+    node->next_dead = dync__gt.dead;
+    dync__gt.dead = node;
+    if (dync__gt.burying) return;
+    dync__gt.burying = true;
+    while (dync__gt.dead) {
+        dync__gnode *next = dync__gt.dead;
+        dync__gt.dead = next->next_dead;
+        dync__gnode_bury(next);
+    }
+    dync__gt.burying = false;
+}
+
+DYNC__FN void dync__gnode_release(dync__gnode *node)
+{
+    if (node->released || !node->cls->release) return;
+    node->released = true;
+    node->cls->release(node->state);
+}
+
+DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void)
+{
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "Trying to backward through the graph a second time (or directly access "
+                      "saved tensors after they have already been "
+                      "freed). Saved intermediate values of the graph are freed when you call "
+                      "dync_backward() or dync_gradients(). Specify "
+                      "retain_graph = true if you need to backward through the graph a second "
+                      "time or if you need to access saved tensors "
+                      "after calling backward.");
+}
+
+/* "max_pool2d" gives "MaxPool2dBackward0". */
+DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
+{
+    if (node->name) return node->name;
+    const char *op = dync__opnode_op_name(node);
+    size_t n = 0;
+    bool up = true;
+    for (; *op && n + 16 < cap; op++) {
+        if (*op == '_') {
+            up = true;
+            continue;
+        }
+        buf[n++] = (char)(up && *op >= 'a' && *op <= 'z' ? *op - 'a' + 'A' : *op);
+        up = false;
+    }
+    dync__format(buf + n, cap - n, "Backward0");
+    return buf;
+}
+
+/* ---- what a tensor knows --------------------------------------------------------------------- */
+
+static void dync__grad_meta_free(dync__grad_meta *meta)
+{
+    if (!meta) return;
+    dync__gnode_unref(meta->node);
+    dync__unref(meta->base);
+    dync__unref(meta->grad);
+    dync__vec_free(&meta->hook);
+    dync__free(meta, sizeof *meta);
+}
+DYNC__DATA void (*dync__free_grad_meta)(struct dync__grad_meta *) = dync__grad_meta_free;
+
+/* Two threads may find a shared parameter without one at the same time: the second takes the
+ * first's. */
+DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
+{
+    dync__grad_meta *meta = DYNC__ATOMIC_LOAD(&t->grad), *none = NULL;
+    if (meta) return meta;
+    meta = dync__calloc(sizeof *meta);
+    if (!meta) return NULL;
+    if (DYNC__ATOMIC_CAS(&t->grad, &none, meta)) return meta;
+    dync__free(meta, sizeof *meta);
+    return none;
+}
+
+DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int nr)
+{
+    dync__gnode *before = t->grad->node;
+    dync__gnode_ref(node);
+    t->grad->node = node;
+    t->grad->nr = nr;
+    t->grad->view_version = t->storage->version;
+    t->flags |= DYNC__T_REQUIRES_GRAD;
+    dync__gnode_unref(before);
+}
+
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *t)
+{
+    if (!t->grad || !t->grad->base) return;
+    dync__unref(t->grad->base);
+    t->grad->base = NULL;
+    t->grad->view_kind = DYNC__VIEW_NONE;
+}
+
+DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b)
+{
+    const dync__grad_meta *of_a = dync__grad_meta_peek(a), *of_b = dync__grad_meta_peek(b);
+    const dync__tensor *x = of_a && of_a->view_kind == DYNC__VIEW_NORMAL ? of_a->base : a;
+    const dync__tensor *y = of_b && of_b->view_kind == DYNC__VIEW_NORMAL ? of_b->base : b;
+    return x == y;
+}
+
+DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
+{
+    if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD &&
+           (meta->base->flags & DYNC__T_REQUIRES_GRAD);
+}
+
+DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
+{
+    if (!dync__tensor_requires_grad(t)) return true;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) return false;
+    /* without it: a view that gets its history from its base */
+    return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;
+}
+
+DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
+{
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    return meta ? meta->grad : NULL;
+}
+
+DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
+{
+    if (on)
+        t->flags |= DYNC__T_REQUIRES_GRAD;
+    else
+        t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
+}
+
+/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ---------------- */
+
+static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
+{
+    return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
+}
+
+static void dync__accumulate_destroy(void *state)
+{
+    dync__tensor *leaf = state;
+    dync__mutex *lock = dync__leaf_lock(leaf);
+    dync__lock(lock);
+    if (leaf->grad && leaf->grad->accumulate &&
+        DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0)
+        leaf->grad->accumulate = NULL;
+    dync__unlock(lock);
+    dync__unref(leaf);
+}
+static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL,
+                                                         dync__accumulate_destroy, NULL};
+
+DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node)
+{
+    return node->cls == &dync__accumulate_class;
+}
+DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
+
+/* One more reference, unless the count had reached zero: then the node is dying in another thread,
+ * or waits to be buried in this one. */
+DYNC__RARE static bool dync__gnode_revive(dync__gnode *node)
+{
+    int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
+    while (refs > 0)
+        if (DYNC__ATOMIC_CAS(&node->refs, &refs, refs + 1)) return true;
+    return false;
+}
+
+DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
+{
+    dync__grad_meta *meta = dync__grad_meta_of(leaf);
+    if (!meta) return NULL;
+    dync__mutex *lock = dync__leaf_lock(leaf);
+    dync__lock(lock);
+    dync__gnode *node = meta->accumulate;
+    bool found = node && dync__gnode_revive(node);
+    dync__unlock(lock);
+    if (found) return node;
+    node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
+    if (!node) return NULL;
+    dync__tls.seq--; /* no number of its own: it always runs first */
+    node->seq = UINT64_MAX;
+    node->state = leaf;
+    dync__ref(leaf);
+    dync__gnode_set_out(node, 0, leaf);
+    dync__lock(lock);
+    dync__gnode *other = meta->accumulate;
+    if (other && dync__gnode_revive(other)) {
+        dync__unlock(lock);
+        dync__gnode_unref(node);
+        return other;
+    }
+    meta->accumulate = node;
+    dync__unlock(lock);
+    return node;
+}
+
+static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
+{
+    for (int d = 0; d < leaf->lay.ndim; d++)
+        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
+    return true;
+}
+
+/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A
+ * value being recorded is held once by its recorder. */
+static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
+{
+    int32_t recorder = (g->flags & DYNC__T_FAKE) && g->node;
+    if (g->refs != 1 + recorder || g->storage->refs != 1 ||
+        (g->storage->flags & DYNC__STORAGE_BORROWED))
+        return false;
+    if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
+    return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
+}
+
+static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
+{
+    dync__arg args[2];
+    dync__tensor *copy = NULL;
+    args[0] = dync__arg_t(leaf);
+    DYNC__TRY(dync__op_run(DYNC__OP_empty_like, 1, args, &copy));
+    args[0] = dync__arg_t(copy);
+    args[1] = dync__arg_t(g);
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, out);
+    dync__unref(copy);
+    return status;
+}
+
+static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
+{
+    dync__arg arg = dync__arg_t(g);
+    if (dync__tls.grad_enabled_off && dync__grad_can_steal(leaf, g)) {
+        dync__ref(g);
+        *out = g;
+        return DYNC_OK;
+    }
+    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay))
+        return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay))
+        return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);
+    return dync__clone_like(leaf, g, out);
+}
+
+/* The new .grad, a reference; the one before stays the meta's. */
+static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dync__tensor **sum)
+{
+    dync__arg args[2];
+    if (!leaf->grad->grad) return dync__accumulate_first(leaf, g, sum);
+    args[0] = dync__arg_t(leaf->grad->grad);
+    args[1] = dync__arg_t(g);
+    return dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, sum);
+}
+
+/* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in
+ * place, so that who holds .grad sees them; with it the sum is a new tensor with a history. Threads
+ * may share a leaf: they add one after the other. What is let go is let go outside the lock: a
+ * tensor that dies may take nodes with it. */
+DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken)
+{
+    static dync__mutex locks[16];
+    dync__tensor *sum = NULL, *before = NULL;
+    dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted()
+                                                                    : NULL;
+    if (traced && traced->accumulate && status == DYNC_OK) traced->accumulate(leaf, &status);
+    if (status == DYNC_OK) {
+        dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];
+        dync__lock(lock);
+        status = dync__accumulate_sum(leaf, taken, &sum);
+        if (status == DYNC_OK) {
+            before = leaf->grad->grad;
+            leaf->grad->grad = sum;
+        }
+        dync__unlock(lock);
+    }
+    dync__unref(before);
+    dync__unref(taken);
+    return status;
+}
 DYNC__COLD
+
+/* ==== autograd/hooks.c ============================================================================= */
+/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c,
+ * which calls them around every node.
+ *
+ * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the
+ * number of the output, so they stay with the value when the tensor is written in place later. */
+
+static int32_t dync__hook_last_id;
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static DYNC__TLS dync__walk_record *dync__walk_recorder;
+
+DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
+{
+    dync__walk_record *before = dync__walk_recorder;
+    dync__walk_recorder = r;
+    return before;
+}
+
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
+{
+    static const dync__hook_list none = {NULL, 0, 0};
+    if (!dync__gnode_is_accumulate(node)) return &node->hook;
+    const dync__tensor *leaf = dync__gnode_leaf(node);
+    return leaf->grad ? &leaf->grad->hook : &none;
+}
+
+/* Replaces *grad (owned, may be NULL) by what fn returns. */
+static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
+{
+    uint64_t errors = dync__error_count();
+    dync__walk_record *r = dync__walk_recorder;
+    if (*grad) dync__ref(*grad);
+    if (r) r->hook(r, NULL, false);
+    dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
+    if (r) r->hook(r, result && result != given ? dync__peek(result) : NULL, true);
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    if (!result || result == given) return DYNC_OK;
+    dync__tensor *t = dync__open(result), *before = *grad;
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "hook has changed the size of the gradient: expected "
+                          "%lld elements, got %lld",
+                          (long long)dync__sz_hint(before->numel),
+                          (long long)dync__sz_hint(t->numel));
+    dync__ref(t);
+    *grad = t;
+    dync__unref(before);
+    return DYNC_OK;
+}
+
+static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
+{
+    dync__tensor *t = dync__peek(h->retain);
+    if (!t || !t->grad || !grad) return;
+    dync__tensor *before = t->grad->grad;
+    dync__ref(grad);
+    t->grad->grad = grad;
+    dync__unref(before);
+}
+
+/* The list is copied entry by entry: a hook may add or remove hooks. */
+DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
+{
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    dync__walk_record *r = dync__walk_recorder;
+    for (int i = 0; i < list->n; i++) {
+        dync__hook_entry h = list->at[i];
+        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE)
+            DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
+        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr])
+            DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
+        else if (h.kind == DYNC__HOOK_RETAIN)
+            dync__hook_retain(&h, grad_out[h.nr]);
+    }
+    return DYNC_OK;
+}
+
+/* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that
+ * leaves it. */
+DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
+{
+    int first = 0;
+    while (first < node->n_in && !grad_in[first]) first++;
+    dync__tensor *none = NULL;
+    for (int i = 0; i < node->hook.n; i++) {
+        dync__hook_entry h = node->hook.at[i];
+        if (h.kind == DYNC__HOOK_POST)
+            DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
+    }
+    dync__unref(none);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
+{
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    for (int i = 0; i < list->n; i++) {
+        dync__hook_entry h = list->at[i];
+        if (h.kind != DYNC__HOOK_AFTER) continue;
+        uint64_t errors = dync__error_count();
+        h.after(dync__handle(dync__gnode_leaf(node)), h.user);
+        if (dync__error_count() != errors)
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    }
+    return DYNC_OK;
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr,
+                           dync_hook fn, void *user, const dync_tensor *retain)
+{
+    dync__hook_entry h = {0};
+    h.kind = (uint8_t)kind;
+    h.id = id;
+    h.nr = nr;
+    h.fn = fn;
+    h.user = user;
+    h.retain = retain;
+    return dync__vec_push(list, h);
+}
+
+static bool dync__hook_in(const dync__hook_list *list, int id)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].id == id) return true;
+    return false;
+}
+
+static bool dync__hook_drop(dync__hook_list *list, int id)
+{
+    int kept = 0;
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].id != id) list->at[kept++] = list->at[i];
+    bool found = kept != list->n;
+    list->n = kept;
+    return found;
+}
+
+/* Where t's history stands now, a view's brought up to date. */
+static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
+{
+    dync__gedge edge;
+    DYNC__TRY(dync__grad_edge(t, &edge));
+    *node = edge.node && !dync__gnode_is_accumulate(edge.node) ? edge.node : NULL;
+    *nr = edge.nr;
+    if (!*node) dync__gnode_unref(edge.node);
+    return DYNC_OK;
+}
+
+static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
+
+DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
+
+DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't "
+                                             "require gradient");
+    DYNC__TRY(dync__hook_node(t, &node, &nr));
+    bool added = dync__grad_meta_of(t) &&
+                 dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR,
+                                id ? id : dync__hook_reserve(), nr, fn, user, NULL);
+    dync__gnode_unref(node);
+    return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Which hooks they are, to be compared with later: their number and the last id. */
+DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
+{
+    const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
+    return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
+}
+
+DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from)
+{
+    if (!dync__hooks_mark(from)) return DYNC_OK;
+    if (!dync__grad_meta_of(to)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < from->grad->hook.n; i++)
+        if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
+{
+    if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
+}
+
+DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
+{
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    int id = -1;
+    dync__tensor *t = dync__open(handle);
+    if (!t) return -1;
+    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
+    if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
+    id = dync__hook_reserve();
+    return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
+}
+
+DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
+{
+    dync__tensor *t = dync__open(handle);
+    if (!t) return -1;
+    if (!fn)
+        return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"),
+               -1;
+    if (dync__tls.compiling)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_register_post_accumulate_hook: register it outside of the traced "
+                          "function"),
+               -1;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "cannot register a hook on a tensor that doesn't require gradient"),
+               -1;
+    if (!dync__tensor_is_leaf(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "post accumulate grad hooks cannot be registered on non-leaf tensors"),
+               -1;
+    dync__hook_entry h = {
+        .kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
+    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
+}
+
+static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    dync__tensor *t = dync__open(out);
+    if (!t || dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
+    if (!node)
+        return dync__fail(
+                   DYNC_ERR_AUTOGRAD,
+                   "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"),
+               -1;
+    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
+    bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
+                 (!post || dync__hook_add(&node->hook, DYNC__HOOK_POST, id, nr, post, user, NULL));
+    if (!added) dync__hook_drop(&node->hook, id);
+    dync__gnode_unref(node);
+    return added ? id : -1;
+}
+
+DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
+{
+    dync_value real = dync_v_tensor(out);
+    dync__opaque opaque;
+    if (!pre && !post)
+        return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    if (traced && traced->expose && !traced->expose(out)) return -1;
+    if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
+    int id = dync__grad_fn_hook(real.as.t, pre, post, user);
+    dync__opaque_end(&opaque);
+    return id;
+}
+
+DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    dync__tensor *t = dync__open(handle);
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    dync_status status = DYNC_OK;
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
+                                             "on Tensor that has "
+                                             "requires_grad=False");
+    DYNC__TRY(dync__hook_node(t, &node, &nr));
+    if (!node) return DYNC_OK; /* a leaf keeps its gradient anyway */
+    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
+    bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
+    dync__gnode_unref(node);
+    return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* After a write in place the hook is with an earlier node of the same value, which the first edge
+ * leads to. */
+DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
+{
+    if (!t->grad || id < 0) return false;
+    bool found = dync__hook_in(&t->grad->hook, id);
+    for (const dync__gnode *node = t->grad->node; node && !found;
+         node = node->n_in ? node->edge[0].node : NULL)
+        found = dync__hook_in(&node->hook, id);
+    return found;
+}
+
+DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
+{
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    dync__tensor *t = dync__open(handle);
+    if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
+    if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
+    for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);)
+        node = node->n_in ? node->edge[0].node : NULL;
+}
+DYNC__WARM
+
+/* ==== autograd/visit.c ============================================================================= */
+/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in
+ * an order that only the form of the graph decides, and each told to a visitor. After node.c;
+ * engine.c runs the same nodes. */
+
+DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
+{
+    for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
+    dync__vec_free(&l->at);
+    dync__map_free(&l->index);
+}
+
+DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
+{
+    uint64_t at;
+    if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
+    if (!dync__vec_reserve(&l->at, l->at.n + 1) ||
+        !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n))
+        return false;
+    dync__gnode_ref(node);
+    l->at.at[l->at.n++] = node;
+    return true;
+}
+
+/* Breadth first: the list is its own queue. */
+DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
+{
+    for (int i = 0; i < w->n_roots; i++)
+        if (!dync__gnode_list_add(l, w->root[i].node)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < l->at.n; i++)
+        for (int k = 0; k < l->at.at[i]->n_in; k++)
+            if (!dync__gnode_list_add(l, l->at.at[i]->edge[k].node)) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor *v)
+{
+    for (int i = 0; i < list->n; i++) {
+        const dync__hook_entry *h = &list->at[i];
+        v->word(v, 1 | (uint64_t)h->kind << 8 | (uint64_t)(unsigned)h->nr << 16);
+        v->word(v, h->kind == DYNC__HOOK_AFTER ? (uint64_t)(uintptr_t)h->after
+                                               : (uint64_t)(uintptr_t)h->fn);
+        v->word(v, (uint64_t)(uintptr_t)h->user);
+    }
+    v->word(v, 0);
+}
+
+DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
+{
+    bool leaf = dync__gnode_is_accumulate(node);
+    v->word(v, leaf ? 1 : (uint64_t)(uintptr_t)node->cls->visit);
+    v->word(v, (uint64_t)(unsigned)node->n_in << 32 | (uint64_t)(unsigned)node->n_out);
+    for (int i = 0; i < node->n_out; i++) {
+        const dync__ginfo *info = &node->out[i];
+        v->word(v, info->dtype | (uint64_t)info->device << 8);
+        /* they stand in the node's block */
+        v->layout(v, info->ndim, (int64_t *)(uintptr_t)info->dims, NULL);
+    }
+    dync__gnode_visit_hooks(dync__gnode_hooks(node), v);
+    if (leaf) return DYNC_OK;
+    if (!node->cls->visit) v->opaque = true;
+    return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
+}
+
+/* ==== autograd/engine.c ============================================================================ */
+/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before
+ * autograd.c, the public functions.
+ *
+ * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers,
+ * the latest first; accumulation runs as soon as it is ready, the last queued first. The walk is a
+ * loop over arrays: no recursion, however deep the history. Gradients are added by operator calls
+ * and the engine looks at no data, so fake tensors are walked as real ones are. */
+
+#if defined(DYNC__SPLIT)
+bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#endif
+
+typedef struct dync__gtask {
+    dync__gnode *node; /* owned */
+    /* node->n_out arrived so far, owned; NULL before the first */
+    dync__tensor **grad;
+    int32_t waits;   /* edges not yet delivered */
+    int32_t capture; /* first capture here, or -1 */
+    bool wanted;     /* it leads to something captured, or everything is wanted */
+    bool seen;       /* its edges were counted */
+} dync__gtask;
+typedef struct dync__gready {
+    uint64_t seq, order;
+    int32_t task;
+} dync__gready;
+typedef struct dync__gframe {
+    int32_t task, edge;
+} dync__gframe;
+
+typedef struct dync__engine {
+    const dync__walk *walk;
+    dync__map index; /* node -> task */
+    DYNC__VEC(dync__gtask) task;
+    DYNC__VEC(dync__gready) ready; /* a heap */
+    DYNC__VEC(dync__gframe) frame;
+    int32_t *next_capture; /* chains captures of one node */
+    uint64_t order;
+} dync__engine;
+
+/* ---- the nodes ahead, and how many gradients each waits for ---------------------------------- */
+
+static int dync__engine_task(dync__engine *e, dync__gnode *node)
+{
+    uint64_t at;
+    if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
+    dync__gtask task = {0};
+    task.node = node;
+    task.capture = -1;
+    task.wanted = e->walk->n_captures == 0;
+    if (!dync__vec_reserve(&e->task, e->task.n + 1)) return -1;
+    if (!dync__map_put(&e->index, (uint64_t)(uintptr_t)node, (uint64_t)e->task.n)) return -1;
+    dync__gnode_ref(node);
+    e->task.at[e->task.n] = task;
+    return e->task.n++;
+}
+
+/* One more edge leads to the node; the first time it is entered. */
+static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
+{
+    int at = dync__engine_task(e, node);
+    dync__gframe frame = {at, 0};
+    if (at < 0) return DYNC_ERR_MEMORY;
+    e->task.at[at].waits++;
+    if (e->task.at[at].seen) return DYNC_OK;
+    e->task.at[at].seen = true;
+    return dync__vec_push(&e->frame, frame) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Depth first from one root: counts edges, and on the way back marks what leads to a capture. */
+static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
+{
+    DYNC__TRY(dync__engine_enter(e, root));
+    while (e->frame.n) {
+        dync__gframe *top = &e->frame.at[e->frame.n - 1];
+        int here = top->task;
+        dync__gnode *node = e->task.at[here].node;
+        if (top->edge > 0) { /* back from an edge */
+            dync__gnode *below = node->edge[top->edge - 1].node;
+            uint64_t at;
+            if (below && dync__map_get(&e->index, (uint64_t)(uintptr_t)below, &at) &&
+                (e->task.at[at].wanted || e->task.at[at].capture >= 0))
+                e->task.at[here].wanted = true;
+        }
+        if (top->edge == node->n_in) {
+            e->frame.n--;
+            continue;
+        }
+        dync__gnode *next = node->edge[top->edge++].node;
+        if (next) DYNC__TRY(dync__engine_enter(e, next));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__engine_captures(dync__engine *e)
+{
+    const dync__walk *w = e->walk;
+    if (!w->n_captures) return DYNC_OK;
+    e->next_capture = dync__alloc((size_t)w->n_captures * sizeof *e->next_capture);
+    if (!e->next_capture) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < w->n_captures; i++) {
+        int at = dync__engine_task(e, w->capture[i].node);
+        if (at < 0) return DYNC_ERR_MEMORY;
+        e->next_capture[i] = e->task.at[at].capture;
+        e->task.at[at].capture = i;
+    }
+    return DYNC_OK;
+}
+
+/* ---- the queue: a max-heap ------------------------------------------------------------------- */
+
+static bool dync__gready_before(const dync__gready *a, const dync__gready *b)
+{
+    return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
+}
+
+static bool dync__engine_queue(dync__engine *e, int task)
+{
+    dync__gready item = {e->task.at[task].node->seq, e->order++, task};
+    if (!dync__vec_push(&e->ready, item)) return false;
+    int i = e->ready.n - 1;
+    while (i > 0 && dync__gready_before(&item, &e->ready.at[(i - 1) / 2])) {
+        e->ready.at[i] = e->ready.at[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    e->ready.at[i] = item;
+    return true;
+}
+
+static int dync__engine_pop(dync__engine *e)
+{
+    int task = e->ready.at[0].task, i = 0;
+    dync__gready last = e->ready.at[--e->ready.n];
+    for (;;) {
+        int child = 2 * i + 1;
+        if (child >= e->ready.n) break;
+        if (child + 1 < e->ready.n &&
+            dync__gready_before(&e->ready.at[child + 1], &e->ready.at[child]))
+            child++;
+        if (!dync__gready_before(&e->ready.at[child], &last)) break;
+        e->ready.at[i] = e->ready.at[child];
+        i = child;
+    }
+    e->ready.at[i] = last;
+    return task;
+}
+
+/* ---- gradients arrive ------------------------------------------------------------------------ */
+
+/* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
+static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
+{
+    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording &&
+           !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
+           a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) &&
+           a->dtype == b->dtype && a->numel == b->numel && dync__layout_is_dense(&a->lay);
+}
+
+static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
+{
+    dync__arg args[2];
+    dync__tensor *sum = NULL;
+    if (!*into) {
+        *into = taken;
+        return DYNC_OK;
+    }
+    args[0] = dync__arg_t(*into);
+    args[1] = dync__arg_t(taken);
+    dync_status status = dync__op_run(
+        dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    dync__unref(taken);
+    if (status != DYNC_OK) return status;
+    dync__unref(*into);
+    *into = sum;
+    return DYNC_OK;
+}
+
+static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
+{
+    dync__gtask *task = &e->task.at[at];
+    if (!task->grad) {
+        task->grad = dync__calloc((size_t)task->node->n_out * sizeof *task->grad);
+        if (!task->grad) {
+            dync__unref(taken);
+            return DYNC_ERR_MEMORY;
+        }
+    }
+    return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
+}
+
+static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
+                                       dync__tensor *taken)
+{
+    uint64_t found = 0;
+    dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
+    int at = (int)found;
+    dync__gtask *task = &e->task.at[at];
+    if (!task->wanted && task->capture < 0) {
+        dync__unref(taken);
+        return DYNC_OK;
+    }
+    DYNC__TRY(dync__engine_deliver(e, at, edge->nr, taken));
+    if (--task->waits == 0 && !dync__engine_queue(e, at)) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from
+ * another device it comes back there. */
+static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
+{
+    const dync__gedge *edge = &node->edge[i];
+    const dync__ginfo *info = &edge->node->out[edge->nr];
+    const dync__tensor *t = *grad;
+    char name[80];
+    bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
+    bool cast = t->dtype != info->dtype;
+    if (same && !cast && (t->device == info->device || t->lay.ndim > 0)) return DYNC_OK;
+    if (!same) {
+        dync__str got = {0}, want = {0};
+        dync__shape_text(&got, t->lay.ndim, t->lay.shape);
+        dync__shape_text(&want, info->ndim, info->dims);
+        dync_status status = dync__fail(DYNC_ERR_AUTOGRAD,
+                                        "Function %s returned an invalid gradient at index %d "
+                                        "- got %s but expected shape compatible with %s",
+                                        dync__gnode_name(node, name, sizeof name), i,
+                                        dync__str_get(&got), dync__str_get(&want));
+        dync__str_free(&got);
+        dync__str_free(&want);
+        return status;
+    }
+    dync__arg args[2];
+    dync__tensor *fit = NULL;
+    args[0] = dync__arg_t(*grad);
+    args[1] = cast ? dync__arg_dtype(info->dtype) : dync__arg_device(info->device);
+    DYNC__TRY(dync__op_run(cast ? DYNC__OP_to_dtype : DYNC__OP_to_device, 2, args, &fit));
+    dync__unref(*grad);
+    *grad = fit;
+    return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
+}
+
+/* ---- running a node -------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out,
+                                     const bool *needed, dync__tensor **grad_in, bool create_graph)
+{
+    if (node->released && node->cls != dync__opnode_class() && node->cls->release)
+        return dync__gnode_freed_error();
+    const dync__gnode *before = dync__gnode_set_running(node);
+    dync__profiled event;
+    bool profiled = dync__profile_on();
+    char name[80];
+    if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
+    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed,
+                                             grad_in, create_graph);
+    if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
+    dync__gnode_set_running(before);
+    return status;
+}
+
+static void dync__gtask_done(dync__gtask *task)
+{
+    for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
+    dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
+    task->grad = NULL;
+}
+
+DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
+{
+    for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
+        dync__tensor *g = task->grad[e->walk->capture[i].nr];
+        if (g) dync__ref(g);
+        e->walk->captured[i] = g;
+    }
+}
+
+static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
+{
+    dync_status status = dync__hooks_after(node, grad_in);
+    for (int i = 0; i < node->n_in; i++) {
+        dync__tensor *g = grad_in[i];
+        if (status == DYNC_OK && g && node->edge[i].node)
+            status = dync__grad_fits(node, i, &grad_in[i]);
+        g = grad_in[i];
+        grad_in[i] = NULL;
+        if (status == DYNC_OK && node->edge[i].node)
+            status = dync__engine_arrive(e, &node->edge[i], g);
+        else
+            dync__unref(g);
+    }
+    return status;
+}
+
+static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
+                                     dync__tensor *const *grad_out)
+{
+    size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
+    dync__tensor *few[8], **grad_in = few;
+    bool few_needed[8], *needed = few_needed;
+    if (node->n_in > 8) {
+        grad_in = dync__alloc(bytes);
+        if (!grad_in) return DYNC_ERR_MEMORY;
+        needed = (bool *)(void *)(grad_in + node->n_in);
+    }
+    for (int i = 0; i < node->n_in; i++) {
+        uint64_t at;
+        const dync__gnode *next = node->edge[i].node;
+        grad_in[i] = NULL;
+        needed[i] = next && dync__map_get(&e->index, (uint64_t)(uintptr_t)next, &at) &&
+                    (e->task.at[at].wanted || e->task.at[at].capture >= 0);
+    }
+    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk->create_graph);
+    if (status == DYNC_OK) status = dync__engine_pass_on(e, node, grad_in);
+    for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
+    if (grad_in != few) dync__free(grad_in, bytes);
+    return status;
+}
+
+static dync_status dync__engine_step(dync__engine *e, int at)
+{
+    dync__gtask *task = &e->task.at[at];
+    dync__gnode *node = task->node;
+    DYNC__TRY(dync__hooks_before(node, task->grad));
+    if (task->capture >= 0) dync__engine_capture(e, task);
+    if (!task->wanted) return DYNC_OK;
+    if (dync__gnode_is_accumulate(node)) {
+        dync__tensor *g = task->grad[0];
+        dync__profiled event;
+        bool profiled = dync__profile_on();
+        task->grad[0] = NULL;
+        if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
+        dync__walk_record *r = dync__walk_record_now();
+        dync_status status = !g  ? DYNC_OK
+                             : r ? r->accumulate(r, node, g)
+                                 : dync__accumulate_into(dync__gnode_leaf(node), g);
+        if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
+        if (profiled) dync__profile_end(&event, -1, node->thread);
+        return status;
+    }
+    DYNC__TRY(dync__engine_call(e, node, task->grad));
+    if (!e->walk->retain_graph) dync__gnode_release(node);
+    return DYNC_OK;
+}
+
+/* Each step has a scope of its own: a rule's temporaries die at its end. */
+static dync_status dync__engine_loop(dync__engine *e)
+{
+    dync_status status = DYNC_OK;
+    while (status == DYNC_OK && e->ready.n) {
+        int at = dync__engine_pop(e);
+        dync_scope scope = dync_scope_begin();
+        const dync__gnode *before = dync__gnode_set_visited(e->task.at[at].node);
+        status = dync__engine_step(e, at);
+        dync__gnode_set_visited(before);
+        dync_scope_end(&scope);
+        dync__gtask_done(&e->task.at[at]);
+    }
+    return status;
+}
+
+static dync_status dync__engine_start(dync__engine *e)
+{
+    const dync__walk *w = e->walk;
+    DYNC__TRY(dync__engine_captures(e));
+    for (int i = 0; i < w->n_roots; i++)
+        if (w->root[i].node) DYNC__TRY(dync__engine_explore(e, w->root[i].node));
+    for (int i = 0; i < w->n_roots; i++) {
+        if (!w->root[i].node) continue;
+        dync__ref(w->seed[i]);
+        DYNC__TRY(dync__engine_arrive(e, &w->root[i], w->seed[i]));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__walk_run(const dync__walk *w)
+{
+    dync__engine e = {0};
+    bool off = dync__tls.grad_enabled_off;
+    dync_status taken;
+    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken))
+        return taken;
+    e.walk = w;
+    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
+    dync__tls.grad_enabled_off = !w->create_graph;
+    dync_status status = dync__engine_start(&e);
+    if (status == DYNC_OK) status = dync__engine_loop(&e);
+    dync__tls.grad_enabled_off = off;
+    for (int i = 0; i < e.task.n; i++) {
+        dync__gtask_done(&e.task.at[i]);
+        dync__gnode_unref(e.task.at[i].node);
+    }
+    for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {
+        dync__unref(w->captured[i]);
+        w->captured[i] = NULL;
+    }
+    dync__free(e.next_capture, e.next_capture ? (size_t)w->n_captures * sizeof *e.next_capture : 0);
+    dync__vec_free(&e.frame);
+    dync__vec_free(&e.ready);
+    dync__vec_free(&e.task);
+    dync__map_free(&e.index);
+    return status;
+}
+DYNC__COLD
+
+/* ==== autograd/view.c ============================================================================== */
+/* autograd/view.c: views and writing in place. After node.c, before tape.c.
+ *
+ * A view knows its base, the tensor at the root of its views. Writing into a view is a write into
+ * its base: the base gets a CopySlices node, which routes the gradient of the written part through
+ * the operation's own node, and the view gets a node that takes it out of the base again. Other
+ * views of that base see by the storage's version that their node is old and are given a new one
+ * when asked. Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views"
+ * and CopySlices. */
+
+typedef struct dync__geometry { /* of a base and of a view into it */
+    dync__layout base, view;
+    uint8_t dtype;
+    uint16_t device;
+    /* CopySlices: the node of the operation that wrote the view. Owned */
+    dync__gnode *inner;
+} dync__geometry;
+
+/* ---- the gradient of a base from that of a view ---------------------------------------------- */
+
+/* in elements of the storage */
+typedef struct dync__view_span {
+    int64_t low, size;
+} dync__view_span;
+
+DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
+{
+    int64_t first = lay->offset, last = lay->offset;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (dync__sz_eq(lay->shape[d], 0)) return;
+        int64_t reach = dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]);
+        if (lay->stride[d] < 0)
+            first = dync__sz_add(first, reach);
+        else
+            last = dync__sz_add(last, reach);
+    }
+    int64_t end = dync__sz_add(last, 1), low = first;
+    if (span->size != 0) {
+        end = dync__sz_max(dync__sz_add(span->low, span->size), end);
+        low = dync__sz_min(span->low, first);
+    }
+    span->low = low;
+    span->size = dync__sz_sub(end, low);
+}
+
+DYNC__RARE static dync_dims dync__view_dims(int n, const int64_t *d)
+{
+    dync_dims dims = {0};
+    dims.n = n;
+    memcpy(dims.d, d, (size_t)n * sizeof *d);
+    return dims;
+}
+
+DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
+{
+    dync__arg args[3];
+    dync__tensor *out = NULL;
+    args[0] = dync__arg_dims(shape.n, shape.d);
+    args[1] = dync__arg_dtype(dtype);
+    args[2] = dync__arg_device(device);
+    return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
+}
+
+static dync_tensor *dync__view_arange(int64_t n, int device)
+{
+    dync__arg args[5];
+    dync__tensor *out = NULL;
+    args[0] = dync__arg_i(0);
+    args[1] = dync__arg_i(n);
+    args[2] = dync__arg_i(1);
+    args[3] = dync__arg_dtype(DYNC_I64);
+    args[4] = dync__arg_device(device);
+    return dync__op_run(DYNC__OP_arange, 5, args, &out) == DYNC_OK ? dync__give(out) : NULL;
+}
+
+/* The places of a layout's elements, counted from low, in its shape. */
+static dync_tensor *dync__view_places(const dync__layout *lay, int64_t low, int device)
+{
+    dync_tensor *sum = NULL;
+    for (int d = 0; d < lay->ndim; d++) {
+        dync_dims shape = {0};
+        shape.n = lay->ndim;
+        for (int k = 0; k < lay->ndim; k++) shape.d[k] = k == d ? lay->shape[d] : 1;
+        dync_tensor *part =
+            dync_mul(dync_view(dync__view_arange(lay->shape[d], device), shape), lay->stride[d]);
+        sum = sum ? dync_add(sum, part) : dync_add(part, lay->offset - low);
+        if (!sum) return NULL;
+    }
+    return sum;
+}
+
+/* Sums away dims that repeat the same elements; the layout loses them (size 1). */
+static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
+{
+    dync_dims dims = {0};
+    for (int d = 0; d < lay->ndim; d++)
+        if (lay->stride[d] == 0 && lay->shape[d] > 1) {
+            dims.d[dims.n++] = d;
+            lay->shape[d] = 1;
+        }
+    return dims.n ? dync_sum(g, dims, true) : g;
+}
+
+/* What lies at view's places, added up where some are one place, as base has it: 0 where only base
+ * is. */
+DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
+                                             const dync__layout *view, int dtype, int device)
+{
+    dync__view_span span = {0, 0}, own = {0, 0};
+    dync__layout part = *view;
+    dync__view_span_add(&own, base);
+    span = own;
+    dync__view_span_add(&span, view);
+    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) &&
+                 dync__sz_eq(own.size, span.size);
+    dync_dims flat = dync_shape(span.size);
+    dync_tensor *buffer =
+        dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
+    grad = dync__view_sum_repeats(grad, &part);
+    if (!buffer || !grad) return NULL;
+    if (span.size == 0) return buffer;
+    if (!dync__layout_is_apart(&part)) {
+        dync_dims n = {1, {-1}};
+        buffer = dync_scatter_add(dync_reshape(buffer, n), 0,
+                                  dync_reshape(dync__view_places(&part, span.low, device), n),
+                                  dync_reshape(grad, n));
+        if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
+    } else {
+        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape),
+                                             dync__view_dims(part.ndim, part.stride),
+                                             dync__sz_sub(part.offset, span.low));
+        if (!dync_copy_(place, grad)) return NULL;
+        if (whole) return buffer;
+    }
+    return dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape),
+                           dync__view_dims(base->ndim, base->stride),
+                           dync__sz_sub(base->offset, span.low));
+}
+
+/* An element of the base that lies at several of its places, as in windows or an expanded tensor,
+ * gets an equal part at each: the view that made the base adds them up again. */
+DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
+                                                const dync__layout *view, int dtype, int device)
+{
+    dync_tensor *out = dync__strided_transfer(grad, base, view, dtype, device);
+    if (!out || dync__layout_is_dense(base) || dync__layout_is_apart(base)) return out;
+    dync__layout part = *base;
+    double repeats = 1;
+    for (int d = 0; d < base->ndim; d++)
+        if (base->stride[d] == 0 && base->shape[d] > 1) {
+            repeats *= (double)base->shape[d];
+            part.shape[d] = 1;
+        }
+    if (repeats > 1) out = dync_div(out, repeats);
+    if (dync__layout_is_apart(&part)) return out;
+    dync_tensor *one =
+        dync_ones(dync__view_dims(part.ndim, part.shape), .device = (dync_device)device);
+    dync_tensor *places = dync__strided_transfer(one, &part, &part, DYNC_F32, device);
+    return dync_to_dtype(dync_div(out, places), (dync_dtype)dtype);
+}
+
+/* ---- a view's own node, when its base was written -------------------------------------------- */
+
+static dync__tensor *dync__view_take(dync_tensor *handle)
+{
+    dync__tensor *t = handle ? dync__open(handle) : NULL;
+    if (t) dync__ref(t);
+    return t;
+}
+
+static dync_status dync__view_pending(void)
+{
+    return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+}
+
+static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out,
+                                        int n_in, const bool *needed, dync__tensor **grad_in,
+                                        bool create_graph)
+{
+    const dync__geometry *geo = state;
+    (void)n_out, (void)n_in, (void)create_graph;
+    if (!grad_out[0] || !needed[0]) return DYNC_OK;
+    dync__ref(grad_out[0]);
+    dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view,
+                                               geo->dtype, geo->device);
+    grad_in[0] = dync__view_take(g);
+    return grad_in[0] ? DYNC_OK : dync__view_pending();
+}
+static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
+{
+    const dync__geometry *geo = state;
+    const dync__layout *both[2] = {&geo->base, &geo->view};
+    v->word(v, geo->dtype | (uint64_t)geo->device << 8);
+    for (int k = 0; k < 2; k++) {
+        v->word(v, (uint64_t)both[k]->ndim);
+        v->word(v, (uint64_t)both[k]->offset);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->shape[d]);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->stride[d]);
+    }
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run,
+                                                         NULL, NULL, dync__as_strided_visit};
+
+DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
+                                                   const dync__tensor *base,
+                                                   const dync__tensor *view, int n_in)
+{
+    dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
+    if (!node) return NULL;
+    dync__geometry *geo = node->state;
+    geo->base = base->lay;
+    geo->view = view->lay;
+    geo->dtype = base->dtype;
+    geo->device = base->device;
+    return node;
+}
+
+static bool dync__view_is_stale(const dync__tensor *t)
+{
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD ||
+        !dync__tensor_requires_grad(meta->base))
+        return false;
+    return meta->view_version != t->storage->version ||
+           (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
+}
+
+DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
+{
+    dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
+    if (!node) return DYNC_ERR_MEMORY;
+    dync__gnode_set_out(node, 0, t);
+    dync_status status = dync__grad_edge(t->grad->base, &node->edge[0]);
+    if (status == DYNC_OK) dync__grad_meta_set_node(t, node, 0);
+    dync__gnode_unref(node);
+    return status;
+}
+
+DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
+{
+    *out = (dync__gedge){NULL, 0};
+    if (!dync__tensor_requires_grad(t)) return DYNC_OK;
+    if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) {
+        dync__gnode_ref(meta->node);
+        *out = (dync__gedge){meta->node, meta->nr};
+        return DYNC_OK;
+    }
+    out->node = dync__accumulate_node(t);
+    return out->node ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind)
+{
+    dync__grad_meta *meta = dync__grad_meta_of(view);
+    if (!meta) return DYNC_ERR_MEMORY;
+    dync__tensor *base = source;
+    const dync__grad_meta *of = dync__grad_meta_peek(source);
+    if (of && of->base) {
+        base = of->base;
+        if (kind == DYNC__VIEW_NORMAL) kind = of->view_kind;
+    }
+    dync__ref(base);
+    dync__unref(meta->base);
+    meta->base = base;
+    meta->view_kind = (uint8_t)kind;
+    meta->view_version = view->storage->version;
+    return DYNC_OK;
+}
+
+/* ---- writing in place ------------------------------------------------------------------------ */
+
+DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
+{
+    static const char no_grad[] =
+        "A view was created in no_grad mode and is being modified inplace with grad mode "
+        "enabled. Given that this use case is ambiguous "
+        "and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+        "the inplace either both inside the "
+        "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+        "want the inplace to be tracked).";
+    static const char multi[] =
+        "a view is being modified inplace that is the output of a function that returns multiple "
+        "views. Such functions do not allow the "
+        "output views to be modified inplace. You should replace the inplace operation by an "
+        "out-of-place one.";
+    static const char custom[] =
+        "a view is being modified inplace that was created inside a custom function. This would "
+        "break the gradient that the function "
+        "gives. Clone it inside the function.";
+    switch (self->grad && self->grad->base ? self->grad->view_kind : DYNC__VIEW_NONE) {
+    case DYNC__VIEW_NO_GRAD: return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
+    case DYNC__VIEW_MULTI: return dync__fail(DYNC_ERR_AUTOGRAD, multi);
+    case DYNC__VIEW_CUSTOM: return dync__fail(DYNC_ERR_AUTOGRAD, custom);
+    default: return DYNC_OK;
+    }
+}
+
+DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
+{
+    DYNC__TRY(dync__view_kind_check(self));
+    if (!dync__tensor_requires_grad(self)) return DYNC_OK;
+    bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
+    if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "%sa leaf Variable that requires grad is being used in "
+                      "an in-place operation. Write it inside of "
+                      "DYNC_NO_GRAD, or "
+                      "write a dync_clone of it",
+                      of_leaf ? "a view of " : "");
+}
+
+static void dync__copy_slices_destroy(void *state)
+{
+    dync__gnode_unref(((dync__geometry *)state)->inner);
+}
+static void dync__copy_slices_release(void *state)
+{
+    dync__gnode_release(((dync__geometry *)state)->inner);
+}
+
+/* The gradient of the whole base: that of the written part has gone through the operation, the rest
+ * passes. */
+static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in,
+                                          const bool *needed, dync__tensor **grad_in)
+{
+    dync__view_span span = {0, 0};
+    dync__view_span_add(&span, &geo->base);
+    bool whole = dync__layout_is_contiguous(&geo->base);
+    dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape),
+              flat = dync_shape(span.size);
+    dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
+    dync_tensor *base = whole ? buffer
+                              : dync_as_strided(buffer, shape,
+                                                dync__view_dims(geo->base.ndim, geo->base.stride),
+                                                dync__sz_sub(geo->base.offset, span.low));
+    dync__ref(grad);
+    if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
+    dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape),
+                                        dync__view_dims(geo->view.ndim, geo->view.stride),
+                                        dync__sz_sub(geo->view.offset, span.low));
+    dync__tensor *part_grad = dync__view_take(dync_clone(part));
+    if (!part_grad) return dync__view_pending();
+    dync_status status =
+        dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
+    dync__unref(part_grad);
+    if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
+    dync__tensor *inner = grad_in[0];
+    grad_in[0] = NULL;
+    dync_tensor *written = inner ? dync_copy_(part, dync__give(inner)) : dync_zero_(part);
+    if (written) grad_in[0] = dync__view_take(base);
+    return grad_in[0] ? DYNC_OK : dync__view_pending();
+}
+
+static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out,
+                                         int n_in, const bool *needed, dync__tensor **grad_in,
+                                         bool create_graph)
+{
+    (void)n_out, (void)create_graph;
+    if (!grad_out[0]) return DYNC_OK;
+    return dync__copy_slices_into(state, grad_out[0], n_in, needed, grad_in);
+}
+static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
+{
+    DYNC__TRY(dync__as_strided_visit(state, v));
+    return dync__gnode_visit(((dync__geometry *)state)->inner, v);
+}
+static const dync__gnode_class dync__copy_slices_class = {
+    "CopySlices", dync__copy_slices_run, dync__copy_slices_release, dync__copy_slices_destroy,
+    dync__copy_slices_visit};
+
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
+{
+    dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
+    if (!node) return NULL;
+    memcpy(node->state, slices->state, sizeof(dync__geometry));
+    dync__gnode_set_out(node, 0, part);
+    dync__gnode_ref(slices);
+    node->edge[0].node = slices;
+    return node;
+}
+
+static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
+{
+    dync__tensor *base = self->grad->base;
+    if (!dync__grad_meta_of(base)) return DYNC_ERR_MEMORY;
+    dync__gnode *slices =
+        dync__geometry_node(&dync__copy_slices_class, base, self, DYNC__MAX(node->n_in, 1));
+    if (!slices) return DYNC_ERR_MEMORY;
+    out->base_node = slices;
+    dync__gnode_set_out(slices, 0, base);
+    ((dync__geometry *)slices->state)->inner = node;
+    dync__gnode_ref(node);
+    node->slices = slices;
+    DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
+    for (int i = 1; i < node->n_in; i++) {
+        slices->edge[i] = node->edge[i];
+        if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
+    }
+    return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
+                                          dync__rebasing *out)
+{
+    out->self_node = out->base_node = NULL;
+    if (!dync__grad_meta_of(self)) return DYNC_ERR_MEMORY;
+    if (self->grad->base) return dync__rebase_view(self, node, out);
+    dync__gnode_ref(node);
+    out->self_node = node;
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *r)
+{
+    if (r->base_node) dync__grad_meta_set_node(self->grad->base, r->base_node, 0);
+    dync__grad_meta_set_node(self, r->self_node, 0);
+    dync__rebase_drop(r);
+}
+
+DYNC__FN void dync__rebase_drop(dync__rebasing *r)
+{
+    dync__gnode_unref(r->self_node);
+    dync__gnode_unref(r->base_node);
+    r->self_node = r->base_node = NULL;
+}
 
 /* ==== autograd/autograd.c ========================================================================== */
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape.
@@ -50941,407 +52552,666 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
 }
 DYNC__WARM
 
-/* ==== autograd/engine.c ============================================================================ */
-/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before
- * autograd.c, the public functions.
+/* ==== autograd/tape.c ============================================================================== */
+/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call
+ * with an argument that requires grad runs with grad mode off and leaves a node behind. After
+ * view.c, before engine.c.
  *
- * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers,
- * the latest first; accumulation runs as soon as it is ready, the last queued first. The walk is a
- * loop over arrays: no recursion, however deep the history. Gradients are added by operator calls
- * and the engine looks at no data, so fake tensors are walked as real ones are. */
+ * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only
+ * what its rule says it will read: so writing into anything else stays legal. What is saved carries
+ * the version of its storage and is refused if written since. */
 
-#if defined(DYNC__SPLIT)
-bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#endif
+typedef struct dync__opsave {
+    /* tensors NULL; lists, dims and texts copied into the node */
+    dync__opcall call;
+    const dync__grad_rule *rule; /* NULL: no derivative is known */
+    dync__gnode *node;           /* whose state this is */
+    int n_in, n_out;
+    bool lost;             /* released, and something was saved */
+    dync__ginfo *info;     /* n_in; dims with strides and offset */
+    dync__saved *in, *out; /* n_in, n_out */
+} dync__opsave;
 
-typedef struct dync__gtask {
-    dync__gnode *node; /* owned */
-    /* node->n_out arrived so far, owned; NULL before the first */
-    dync__tensor **grad;
-    int32_t waits;   /* edges not yet delivered */
-    int32_t capture; /* first capture here, or -1 */
-    bool wanted;     /* it leads to something captured, or everything is wanted */
-    bool seen;       /* its edges were counted */
-} dync__gtask;
-typedef struct dync__gready {
-    uint64_t seq, order;
-    int32_t task;
-} dync__gready;
-typedef struct dync__gframe {
-    int32_t task, edge;
-} dync__gframe;
-
-typedef struct dync__engine {
-    const dync__walk *walk;
-    dync__map index; /* node -> task */
-    DYNC__VEC(dync__gtask) task;
-    DYNC__VEC(dync__gready) ready; /* a heap */
-    DYNC__VEC(dync__gframe) frame;
-    int32_t *next_capture; /* chains captures of one node */
-    uint64_t order;
-} dync__engine;
-
-/* ---- the nodes ahead, and how many gradients each waits for ---------------------------------- */
-
-static int dync__engine_task(dync__engine *e, dync__gnode *node)
+DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node)
 {
-    uint64_t at;
-    if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
-    dync__gtask task = {0};
-    task.node = node;
-    task.capture = -1;
-    task.wanted = e->walk->n_captures == 0;
-    if (!dync__vec_reserve(&e->task, e->task.n + 1)) return -1;
-    if (!dync__map_put(&e->index, (uint64_t)(uintptr_t)node, (uint64_t)e->task.n)) return -1;
-    dync__gnode_ref(node);
-    e->task.at[e->task.n] = task;
-    return e->task.n++;
+    return ((const dync__opsave *)node->state)->call.row->name;
 }
 
-/* One more edge leads to the node; the first time it is entered. */
-static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
+/* ---- saved tensors --------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
 {
-    int at = dync__engine_task(e, node);
-    dync__gframe frame = {at, 0};
-    if (at < 0) return DYNC_ERR_MEMORY;
-    e->task.at[at].waits++;
-    if (e->task.at[at].seen) return DYNC_OK;
-    e->task.at[at].seen = true;
-    return dync__vec_push(&e->frame, frame) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* Depth first from one root: counts edges, and on the way back marks what leads to a capture. */
-static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
-{
-    DYNC__TRY(dync__engine_enter(e, root));
-    while (e->frame.n) {
-        dync__gframe *top = &e->frame.at[e->frame.n - 1];
-        int here = top->task;
-        dync__gnode *node = e->task.at[here].node;
-        if (top->edge > 0) { /* back from an edge */
-            dync__gnode *below = node->edge[top->edge - 1].node;
-            uint64_t at;
-            if (below && dync__map_get(&e->index, (uint64_t)(uintptr_t)below, &at) &&
-                (e->task.at[at].wanted || e->task.at[at].capture >= 0))
-                e->task.at[here].wanted = true;
-        }
-        if (top->edge == node->n_in) {
-            e->frame.n--;
-            continue;
-        }
-        dync__gnode *next = node->edge[top->edge++].node;
-        if (next) DYNC__TRY(dync__engine_enter(e, next));
-    }
-    return DYNC_OK;
-}
-
-static dync_status dync__engine_captures(dync__engine *e)
-{
-    const dync__walk *w = e->walk;
-    if (!w->n_captures) return DYNC_OK;
-    e->next_capture = dync__alloc((size_t)w->n_captures * sizeof *e->next_capture);
-    if (!e->next_capture) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < w->n_captures; i++) {
-        int at = dync__engine_task(e, w->capture[i].node);
-        if (at < 0) return DYNC_ERR_MEMORY;
-        e->next_capture[i] = e->task.at[at].capture;
-        e->task.at[at].capture = i;
-    }
-    return DYNC_OK;
-}
-
-/* ---- the queue: a max-heap ------------------------------------------------------------------- */
-
-static bool dync__gready_before(const dync__gready *a, const dync__gready *b)
-{
-    return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
-}
-
-static bool dync__engine_queue(dync__engine *e, int task)
-{
-    dync__gready item = {e->task.at[task].node->seq, e->order++, task};
-    if (!dync__vec_push(&e->ready, item)) return false;
-    int i = e->ready.n - 1;
-    while (i > 0 && dync__gready_before(&item, &e->ready.at[(i - 1) / 2])) {
-        e->ready.at[i] = e->ready.at[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    e->ready.at[i] = item;
-    return true;
-}
-
-static int dync__engine_pop(dync__engine *e)
-{
-    int task = e->ready.at[0].task, i = 0;
-    dync__gready last = e->ready.at[--e->ready.n];
-    for (;;) {
-        int child = 2 * i + 1;
-        if (child >= e->ready.n) break;
-        if (child + 1 < e->ready.n &&
-            dync__gready_before(&e->ready.at[child + 1], &e->ready.at[child]))
-            child++;
-        if (!dync__gready_before(&e->ready.at[child], &last)) break;
-        e->ready.at[i] = e->ready.at[child];
-        i = child;
-    }
-    e->ready.at[i] = last;
-    return task;
-}
-
-/* ---- gradients arrive ------------------------------------------------------------------------ */
-
-/* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
-static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
-{
-    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording &&
-           !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
-           a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) &&
-           a->dtype == b->dtype && a->numel == b->numel && dync__layout_is_dense(&a->lay);
-}
-
-static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
-{
-    dync__arg args[2];
-    dync__tensor *sum = NULL;
-    if (!*into) {
-        *into = taken;
+    s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) &&
+                !(t->grad && (t->grad->node || t->grad->base));
+    s->version = t->storage->version;
+    if (s->direct) {
+        dync__ref(t);
+        s->t = t;
         return DYNC_OK;
     }
-    args[0] = dync__arg_t(*into);
-    args[1] = dync__arg_t(taken);
-    dync_status status = dync__op_run(
-        dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
-    dync__unref(taken);
-    if (status != DYNC_OK) return status;
-    dync__unref(*into);
-    *into = sum;
+    dync__tensor *alias = dync__tensor_alias(t, t->dtype, &t->lay);
+    if (!alias) return DYNC_ERR_MEMORY;
+    alias->id = t->id; /* a tracer knows it for the same value */
+    alias->node = t->node;
+    alias->node_output = t->node_output;
+    alias->trace_id = t->trace_id;
+    alias->name = t->name;
+    s->t = alias;
     return DYNC_OK;
 }
 
-static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
+DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker,
+                                                   int nr)
 {
-    dync__gtask *task = &e->task.at[at];
-    if (!task->grad) {
-        task->grad = dync__calloc((size_t)task->node->n_out * sizeof *task->grad);
-        if (!task->grad) {
-            dync__unref(taken);
-            return DYNC_ERR_MEMORY;
-        }
-    }
-    return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
+    dync__str brief = {0};
+    char name[80];
+    dync__tensor_brief(&brief, s->t);
+    dync_status status = dync__fail(
+        DYNC_ERR_AUTOGRAD,
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [%s], which is output %d of %s, "
+        "is at version %u; expected version %u instead.",
+        dync__str_get(&brief), nr,
+        maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
+        (unsigned)s->t->storage->version, (unsigned)s->version);
+    dync__str_free(&brief);
+    return status;
 }
 
-static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
-                                       dync__tensor *taken)
+DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
 {
-    uint64_t found = 0;
-    dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
-    int at = (int)found;
-    dync__gtask *task = &e->task.at[at];
-    if (!task->wanted && task->capture < 0) {
-        dync__unref(taken);
+    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr)
+                                                        : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr,
+                                  bool history, dync__tensor **out)
+{
+    if (!s->t) return dync__gnode_freed_error();
+    if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
+    if (s->direct || !edge_node || !history || dync__tls.grad_enabled_off) {
+        dync__ref(s->t);
+        *out = s->t;
         return DYNC_OK;
     }
-    DYNC__TRY(dync__engine_deliver(e, at, edge->nr, taken));
-    if (--task->waits == 0 && !dync__engine_queue(e, at)) return DYNC_ERR_MEMORY;
+    dync__saved again = {0};
+    DYNC__TRY(dync__save(&again, s->t, true));
+    if (!dync__grad_meta_of(again.t)) {
+        dync__unref(again.t);
+        return DYNC_ERR_MEMORY;
+    }
+    dync__grad_meta_set_node(again.t, edge_node, edge_nr);
+    *out = again.t;
     return DYNC_OK;
 }
 
-/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from
- * another device it comes back there. */
-static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
+DYNC__FN void dync__saved_free(dync__saved *s)
 {
-    const dync__gedge *edge = &node->edge[i];
-    const dync__ginfo *info = &edge->node->out[edge->nr];
-    const dync__tensor *t = *grad;
-    char name[80];
-    bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
-    bool cast = t->dtype != info->dtype;
-    if (same && !cast && (t->device == info->device || t->lay.ndim > 0)) return DYNC_OK;
-    if (!same) {
-        dync__str got = {0}, want = {0};
-        dync__shape_text(&got, t->lay.ndim, t->lay.shape);
-        dync__shape_text(&want, info->ndim, info->dims);
-        dync_status status = dync__fail(DYNC_ERR_AUTOGRAD,
-                                        "Function %s returned an invalid gradient at index %d "
-                                        "- got %s but expected shape compatible with %s",
-                                        dync__gnode_name(node, name, sizeof name), i,
-                                        dync__str_get(&got), dync__str_get(&want));
-        dync__str_free(&got);
-        dync__str_free(&want);
-        return status;
+    dync__tensor *t = s->t;
+    s->t = NULL;
+    dync__unref(t);
+}
+
+/* ---- operator nodes -------------------------------------------------------------------------- */
+
+static void dync__opnode_release(void *state)
+{
+    dync__opsave *save = state;
+    for (int i = 0; i < save->n_in; i++) {
+        if (save->in[i].t) save->lost = true;
+        dync__saved_free(&save->in[i]);
     }
-    dync__arg args[2];
-    dync__tensor *fit = NULL;
-    args[0] = dync__arg_t(*grad);
-    args[1] = cast ? dync__arg_dtype(info->dtype) : dync__arg_device(info->device);
-    DYNC__TRY(dync__op_run(cast ? DYNC__OP_to_dtype : DYNC__OP_to_device, 2, args, &fit));
-    dync__unref(*grad);
-    *grad = fit;
-    return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
-}
-
-/* ---- running a node -------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out,
-                                     const bool *needed, dync__tensor **grad_in, bool create_graph)
-{
-    if (node->released && node->cls != dync__opnode_class() && node->cls->release)
-        return dync__gnode_freed_error();
-    const dync__gnode *before = dync__gnode_set_running(node);
-    dync__profiled event;
-    bool profiled = dync__profile_on();
-    char name[80];
-    if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
-    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed,
-                                             grad_in, create_graph);
-    if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
-    dync__gnode_set_running(before);
-    return status;
-}
-
-static void dync__gtask_done(dync__gtask *task)
-{
-    for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
-    dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
-    task->grad = NULL;
-}
-
-DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
-{
-    for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
-        dync__tensor *g = task->grad[e->walk->capture[i].nr];
-        if (g) dync__ref(g);
-        e->walk->captured[i] = g;
+    for (int i = 0; i < save->n_out; i++) {
+        if (save->out[i].t) save->lost = true;
+        dync__saved_free(&save->out[i]);
     }
 }
 
-static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
+static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad_in)
 {
-    dync_status status = dync__hooks_after(node, grad_in);
-    for (int i = 0; i < node->n_in; i++) {
-        dync__tensor *g = grad_in[i];
-        if (status == DYNC_OK && g && node->edge[i].node)
-            status = dync__grad_fits(node, i, &grad_in[i]);
-        g = grad_in[i];
-        grad_in[i] = NULL;
-        if (status == DYNC_OK && node->edge[i].node)
-            status = dync__engine_arrive(e, &node->edge[i], g);
-        else
-            dync__unref(g);
-    }
-    return status;
-}
-
-static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
-                                     dync__tensor *const *grad_out)
-{
-    size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
-    dync__tensor *few[8], **grad_in = few;
-    bool few_needed[8], *needed = few_needed;
-    if (node->n_in > 8) {
-        grad_in = dync__alloc(bytes);
-        if (!grad_in) return DYNC_ERR_MEMORY;
-        needed = (bool *)(void *)(grad_in + node->n_in);
-    }
-    for (int i = 0; i < node->n_in; i++) {
-        uint64_t at;
-        const dync__gnode *next = node->edge[i].node;
-        grad_in[i] = NULL;
-        needed[i] = next && dync__map_get(&e->index, (uint64_t)(uintptr_t)next, &at) &&
-                    (e->task.at[at].wanted || e->task.at[at].capture >= 0);
-    }
-    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk->create_graph);
-    if (status == DYNC_OK) status = dync__engine_pass_on(e, node, grad_in);
-    for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
-    if (grad_in != few) dync__free(grad_in, bytes);
-    return status;
-}
-
-static dync_status dync__engine_step(dync__engine *e, int at)
-{
-    dync__gtask *task = &e->task.at[at];
-    dync__gnode *node = task->node;
-    DYNC__TRY(dync__hooks_before(node, task->grad));
-    if (task->capture >= 0) dync__engine_capture(e, task);
-    if (!task->wanted) return DYNC_OK;
-    if (dync__gnode_is_accumulate(node)) {
-        dync__tensor *g = task->grad[0];
-        dync__profiled event;
-        bool profiled = dync__profile_on();
-        task->grad[0] = NULL;
-        if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
-        dync__walk_record *r = dync__walk_record_now();
-        dync_status status = !g  ? DYNC_OK
-                             : r ? r->accumulate(r, node, g)
-                                 : dync__accumulate_into(dync__gnode_leaf(node), g);
-        if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
-        if (profiled) dync__profile_end(&event, -1, node->thread);
-        return status;
-    }
-    DYNC__TRY(dync__engine_call(e, node, task->grad));
-    if (!e->walk->retain_graph) dync__gnode_release(node);
-    return DYNC_OK;
-}
-
-/* Each step has a scope of its own: a rule's temporaries die at its end. */
-static dync_status dync__engine_loop(dync__engine *e)
-{
-    dync_status status = DYNC_OK;
-    while (status == DYNC_OK && e->ready.n) {
-        int at = dync__engine_pop(e);
-        dync_scope scope = dync_scope_begin();
-        const dync__gnode *before = dync__gnode_set_visited(e->task.at[at].node);
-        status = dync__engine_step(e, at);
-        dync__gnode_set_visited(before);
-        dync_scope_end(&scope);
-        dync__gtask_done(&e->task.at[at]);
-    }
-    return status;
-}
-
-static dync_status dync__engine_start(dync__engine *e)
-{
-    const dync__walk *w = e->walk;
-    DYNC__TRY(dync__engine_captures(e));
-    for (int i = 0; i < w->n_roots; i++)
-        if (w->root[i].node) DYNC__TRY(dync__engine_explore(e, w->root[i].node));
-    for (int i = 0; i < w->n_roots; i++) {
-        if (!w->root[i].node) continue;
-        dync__ref(w->seed[i]);
-        DYNC__TRY(dync__engine_arrive(e, &w->root[i], w->seed[i]));
+    for (int i = 0; i < g->n_in; i++) {
+        if (!g->grad_in[i]) continue;
+        grad_in[i] = dync__open(g->grad_in[i]);
+        if (!grad_in[i]) return DYNC_ERR_INTERNAL;
+        dync__ref(grad_in[i]);
     }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__walk_run(const dync__walk *w)
+DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
-    dync__engine e = {0};
+    if (!strstr(save->call.row->name, "::"))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented",
+                          save->call.row->name);
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "Trying to backward through %s but no autograd formula "
+                      "was registered. Give it one: call it in the "
+                      "forward of a dync_autograd_function.",
+                      save->call.row->name);
+}
+
+static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in,
+                                    const bool *needed, dync__tensor **grad_in, bool create_graph)
+{
+    dync__opsave *save = state;
+    dync__grad g = {0};
+    (void)create_graph;
+    if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule) return dync__opnode_no_rule(save);
+    bool any = false;
+    g.call = &save->call;
+    g.node = save->node;
+    g.n_in = n_in;
+    g.needed = needed;
+    for (int i = 0; i < n_out; i++) {
+        if (!grad_out[i]) continue;
+        dync__ref(grad_out[i]);
+        g.grad_out[i] = dync__give(grad_out[i]);
+        any = true;
+    }
+    if (!any) return DYNC_OK;
+    g.grad_in = dync__scope_alloc((size_t)n_in * sizeof *g.grad_in + 1);
+    if (!g.grad_in) return DYNC_ERR_MEMORY;
+    dync_loc at = dync__tls.at;
+    dync__tls.at = save->call.at;
+    dync_status status = save->rule->fn(&g);
+    dync__tls.at = at;
+    return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
+}
+
+/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by
+ * the shapes of the arguments. */
+DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
+{
+    uint64_t bits;
+    v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
+    if (a->kind == DYNC__A_LIST)
+        for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
+    else if (a->kind == DYNC__A_DIMS)
+        for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);
+    else if (a->kind == DYNC__A_STR)
+        v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
+    else if (a->kind != DYNC__A_TENSOR && a->kind != DYNC__A_NONE) {
+        memcpy(&bits, &a->as, sizeof bits);
+        v->word(v, bits);
+    }
+}
+
+DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
+{
+    dync__opsave *save = state;
+    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
+    if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule) return dync__opnode_no_rule(save);
+    v->word(v, (uint64_t)(unsigned)save->call.op);
+    for (int i = 0; i < save->call.nargs && !sizes; i++)
+        dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->n_in; i++) {
+        dync__ginfo *info = &save->info[i];
+        int64_t *dims = (int64_t *)(uintptr_t)info->dims; /* they stand in the node's block */
+        v->word(v, info->dtype | (uint64_t)info->device << 8);
+        v->layout(v, info->ndim, dims, dims + info->ndim);
+        v->word(v, (uint64_t)dims[2 * info->ndim]);
+        DYNC__TRY(
+            dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
+        v->saved(v, &save->in[i].t, &save->in[i].version);
+    }
+    for (int i = 0; i < save->n_out; i++) {
+        DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
+        v->saved(v, &save->out[i].t, &save->out[i].version);
+    }
+    return DYNC_OK;
+}
+
+static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
+                                               dync__opnode_release, dync__opnode_visit};
+
+/* Carves the parts of a node's state out of one block: first with at NULL to count, then to
+ * fill. */
+typedef struct dync__carver {
+    char *at;
+    size_t n;
+} dync__carver;
+static void *dync__carve(dync__carver *c, size_t n)
+{
+    void *p = c->at ? c->at + c->n : NULL;
+    c->n += (n + 15) & ~(size_t)15;
+    return p;
+}
+
+static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *from)
+{
+    if (to) *to = *from;
+    if (from->kind == DYNC__A_TENSOR) {
+        if (to) to->as.t = NULL;
+    } else if (from->kind == DYNC__A_DIMS) {
+        int64_t *dims = dync__carve(c, (size_t)from->n * sizeof *dims);
+        if (dims && from->n) memcpy(dims, from->as.dims, (size_t)from->n * sizeof *dims);
+        if (to) to->as.dims = dims;
+    } else if (from->kind == DYNC__A_STR) {
+        size_t n = strlen(from->as.s) + 1;
+        char *text = dync__carve(c, n);
+        if (text) memcpy(text, from->as.s, n);
+        if (to) to->as.s = text;
+    } else if (from->kind == DYNC__A_LIST) {
+        dync__arg *list = dync__carve(c, (size_t)from->n * sizeof *list);
+        for (int i = 0; i < from->n; i++)
+            dync__carve_arg(c, list ? &list[i] : NULL, &from->as.list[i]);
+        if (to) to->as.list = list;
+    }
+}
+
+static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tensor *t)
+{
+    int n = t->lay.ndim;
+    int64_t *dims = dync__carve(c, (size_t)(2 * n + 1) * sizeof *dims);
+    if (!to) return;
+    to->dtype = t->dtype;
+    to->device = t->device;
+    to->ndim = n;
+    memcpy(dims, t->lay.shape, (size_t)n * sizeof *dims);
+    memcpy(dims + n, t->lay.stride, (size_t)n * sizeof *dims);
+    dims[2 * n] = t->lay.offset;
+    to->dims = dims;
+}
+
+static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in,
+                                      dync__tensor *const *in)
+{
+    dync__opsave *save = dync__carve(c, sizeof *save);
+    dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
+    dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
+    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved),
+                *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
+    for (int i = 0; i < call->nargs; i++)
+        dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
+    for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
+    if (!save) return NULL;
+    save->call = *call;
+    memset(save->call.out, 0, sizeof save->call.out);
+    save->call.args = args;
+    save->info = info;
+    save->in = saved;
+    save->out = out;
+    save->n_in = n_in;
+    save->n_out = call->row->nout;
+    return save;
+}
+
+/* ---- what rules read ------------------------------------------------------------------------- */
+
+static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
+
+DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
+{
+    const dync__opsave *save = dync__grad_save(g);
+    dync__tensor *t = NULL;
+    if (i < 0 || i >= save->n_in) return NULL;
+    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK)
+        return NULL;
+    return dync__give(t);
+}
+
+DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
+{
+    const dync__opsave *save = dync__grad_save(g);
+    dync__tensor *t = NULL;
+    bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
+    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices
+                                                                                   : NULL;
+    /* else it would run here and within slices */
+    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;
+    dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
+    if (slices) dync__gnode_unref(node);
+    return status == DYNC_OK ? dync__give(t) : NULL;
+}
+
+static int dync__arg_tensors(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) return 1;
+    int n = 0;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        n += dync__arg_tensors(&a->as.list[i]);
+    return n;
+}
+
+DYNC__FN int dync__grad_index(const dync__grad *g, int position)
+{
+    int i = 0;
+    for (int p = 0; p < position; p++) i += dync__arg_tensors(&g->call->args[p]);
+    return position < g->call->nargs && dync__arg_tensors(&g->call->args[position]) ? i : -1;
+}
+
+DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
+{
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    dync_dims dims = {0};
+    dims.n = info->ndim;
+    memcpy(dims.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    return dims;
+}
+
+DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i)
+{
+    return dync__grad_save(g)->info[i].dtype;
+}
+DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i)
+{
+    return dync__grad_save(g)->info[i].device;
+}
+
+DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
+{
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    dync__layout lay = {0};
+    lay.ndim = info->ndim;
+    memcpy(lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    memcpy(lay.stride, info->dims + info->ndim, (size_t)info->ndim * sizeof *info->dims);
+    lay.offset = info->dims[2 * info->ndim];
+    return lay;
+}
+
+/* The sum over what broadcasting repeated, in the argument's shape. */
+static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t,
+                                      const dync__ginfo *info)
+{
+    dync_dims dims = {0}, shape = {0};
+    int lead = t->lay.ndim - info->ndim;
+    shape.n = info->ndim;
+    memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    if (lead < 0) {
+        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim,
+                   (int)info->ndim);
+        return NULL;
+    }
+    for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
+    for (int d = lead; d < t->lay.ndim; d++) {
+        if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
+        if (info->dims[d - lead] != 1) {
+            dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld",
+                       (long long)t->lay.shape[d], d, (long long)info->dims[d - lead]);
+            return NULL;
+        }
+        dims.d[dims.n++] = d;
+    }
+    if (dims.n) h = dync_sum(h, dims, true);
+    return lead ? dync_reshape(h, shape) : h;
+}
+
+DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
+{
+    if (i < 0 || i >= g->n_in || !g->needed[i]) return DYNC_OK;
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    const dync__tensor *t = h ? dync__open(h) : NULL;
+    if (t) h = dync__grad_reduce(h, t, info);
+    if (h && t && t->dtype != info->dtype) h = dync_to_dtype(h, (dync_dtype)info->dtype);
+    if (!t || !h) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    g->grad_in[i] = h;
+    return DYNC_OK;
+}
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+static bool dync__arg_requires(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR)
+        return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) ||
+               (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (dync__arg_requires(&a->as.list[i])) return true;
+    return false;
+}
+
+static bool dync__call_requires(const dync__opcall *c)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (dync__arg_requires(&c->args[i])) return true;
+    return false;
+}
+
+/* Runs the call. Whatever the bottom is, a write shows in the version of the storage. */
+static dync_status dync__tape_bottom(dync__opcall *c)
+{
+    if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR)
+        return dync__dispatch_bottom(c);
+    dync__storage *storage = c->args[0].as.t->storage;
+    uint32_t version = storage->version;
+    dync__storage_ref(storage);
+    dync_status status = dync__dispatch_bottom(c);
+    if (status == DYNC_OK && storage->version == version) storage->version++;
+    dync__storage_unref(storage);
+    return status;
+}
+
+static dync_status dync__tape_below(dync__opcall *c)
+{
     bool off = dync__tls.grad_enabled_off;
-    dync_status taken;
-    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken))
-        return taken;
-    e.walk = w;
-    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    dync__tls.grad_enabled_off = !w->create_graph;
-    dync_status status = dync__engine_start(&e);
-    if (status == DYNC_OK) status = dync__engine_loop(&e);
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__tape_bottom(c);
     dync__tls.grad_enabled_off = off;
-    for (int i = 0; i < e.task.n; i++) {
-        dync__gtask_done(&e.task.at[i]);
-        dync__gnode_unref(e.task.at[i].node);
-    }
-    for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {
-        dync__unref(w->captured[i]);
-        w->captured[i] = NULL;
-    }
-    dync__free(e.next_capture, e.next_capture ? (size_t)w->n_captures * sizeof *e.next_capture : 0);
-    dync__vec_free(&e.frame);
-    dync__vec_free(&e.ready);
-    dync__vec_free(&e.task);
-    dync__map_free(&e.index);
     return status;
 }
+
+DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+}
+
+static dync_status dync__tape_plain(dync__opcall *c)
+{
+    DYNC__TRY(dync__tape_bottom(c));
+    if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) ||
+        c->args[0].kind != DYNC__A_TENSOR)
+        return DYNC_OK;
+    int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
+    if (c->out[0] == c->args[0].as.t ||
+        dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK)
+        return DYNC_OK;
+    dync__tape_drop_outputs(c);
+    return DYNC_ERR_MEMORY;
+}
+
+/* What the rule will read, given which arguments need a gradient. */
+static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *rule,
+                                const dync__gnode *node)
+{
+    uint32_t mask = 0;
+    int i = 0;
+    for (int p = 0; rule && p < c->nargs; p++)
+        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
+            if (node->edge[i].node) mask |= rule->keep[DYNC__MIN(p, 3)];
+    return mask;
+}
+
+/* An argument that shares the memory about to be written is saved as a copy: right, and no knot
+ * (node.h). */
+static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__tensor *written)
+{
+    if (!written || t->storage != written->storage) return dync__save(s, t, false);
+    dync__arg arg = dync__arg_t(t);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tensor *copy = NULL;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
+    dync__tls.grad_enabled_off = off;
+    if (status != DYNC_OK) return status;
+    s->t = copy;
+    s->version = copy->storage->version;
+    return DYNC_OK;
+}
+
+static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask,
+                                   dync__tensor *const *in, const dync__tensor *written)
+{
+    int i = 0;
+    for (int p = 0; p < c->nargs; p++)
+        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
+            if (mask & DYNC__KEEP_ARG(p)) DYNC__TRY(dync__save_arg(&save->in[i], in[i], written));
+    return DYNC_OK;
+}
+
+static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
+                                     dync__tensor *const *in, const dync__tensor *written,
+                                     const dync__grad_rule *rule, uint32_t *mask)
+{
+    dync__opsave *save = node->state;
+    save->rule = rule;
+    save->node = node;
+    for (int i = 0; i < node->n_in; i++) DYNC__TRY(dync__grad_edge(in[i], &node->edge[i]));
+    *mask = dync__keep_mask(c, rule, node);
+    return dync__save_args(save, c, *mask, in, written);
+}
+
+/* The node of a call about to run. written: the tensor it writes in place, or NULL. mask: what is
+ * to be kept. */
+static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule *rule,
+                                    const dync__tensor *written, dync__gnode **out, uint32_t *mask)
+{
+    dync__tensor *few[DYNC__MAX_ARGS], **in = few;
+    int n = dync__opcall_tensors(c, in, DYNC__MAX_ARGS);
+    dync_status status = DYNC_ERR_MEMORY;
+    if (n > DYNC__MAX_ARGS) {
+        in = dync__alloc((size_t)n * sizeof *in);
+        if (!in) return DYNC_ERR_MEMORY;
+        dync__opcall_tensors(c, in, n);
+    }
+    dync__carver carver = {NULL, 0};
+    dync__carve_call(&carver, c, n, in);
+    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->row->nout, carver.n);
+    if (node) {
+        carver.at = node->state;
+        carver.n = 0;
+        dync__carve_call(&carver, c, n, in);
+        status = dync__opnode_fill(node, c, in, written, rule, mask);
+    }
+    if (in != few) dync__free(in, (size_t)n * sizeof *in);
+    if (status == DYNC_OK)
+        *out = node;
+    else
+        dync__gnode_unref(node);
+    return status;
+}
+
+static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_TENSOR && c->args[i].as.t == t) return true;
+    return false;
+}
+
+static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i,
+                                            const dync__grad_rule *rule, uint32_t mask)
+{
+    dync__tensor *t = c->out[i];
+    dync__opsave *save = node->state;
+    dync__gnode_set_out(node, i, t);
+    if (mask & DYNC__KEEP_OUT(i)) DYNC__TRY(dync__save(&save->out[i], t, true));
+    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) ||
+        dync__tape_is_argument(c, t))
+        return DYNC_OK;
+    dync__grad_meta *meta = dync__grad_meta_of(t);
+    if (!meta) return DYNC_ERR_MEMORY;
+    if (c->row->cls == DYNC__VIEW) {
+        DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
+    } else {
+        dync__grad_meta_no_view(t); /* how the operator made it is its own business */
+    }
+    dync__grad_meta_set_node(t, node, i);
+    return DYNC_OK;
+}
+
+static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rule)
+{
+    dync__gnode *node = NULL;
+    uint32_t mask = 0;
+    DYNC__TRY(dync__opnode_new(c, rule, NULL, &node, &mask));
+    dync_status status = dync__tape_below(c);
+    for (int i = 0; status == DYNC_OK && i < c->nout; i++) {
+        status = dync__tape_attach_output(c, node, i, rule, mask);
+        if (status != DYNC_OK) dync__tape_drop_outputs(c);
+    }
+    dync__gnode_unref(node);
+    return status;
+}
+
+/* An operator whose functional form is differentiated by its parts: computed aside and written
+ * over. */
+DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
+{
+    dync__arg args[2];
+    dync__tensor *value = NULL;
+    DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+    DYNC__TRY(dync__op_run(c->row->inplace_of, c->nargs, c->args, &value));
+    args[0] = c->args[0];
+    args[1] = dync__arg_t(value);
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);
+    c->nout = status == DYNC_OK;
+    dync__unref(value);
+    return status;
+}
+
+static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_rule *rule)
+{
+    dync__tensor *self = c->args[0].as.t;
+    dync__gnode *node = NULL;
+    dync__rebasing rebasing = {NULL, NULL};
+    uint32_t mask = 0;
+    DYNC__TRY(dync__inplace_check(self));
+    DYNC__TRY(dync__opnode_new(c, rule, self, &node, &mask));
+    dync__opsave *save = node->state;
+    dync__gnode_set_out(node, 0, self);
+    dync_status status = mask & DYNC__KEEP_OUT(0) ? dync__save(&save->out[0], self, true) : DYNC_OK;
+    if (status == DYNC_OK) status = dync__rebase_prepare(self, node, &rebasing);
+    if (status == DYNC_OK) status = dync__tape_below(c);
+    if (status == DYNC_OK) {
+        if (save->out[0].t) save->out[0].version = self->storage->version;
+        dync__rebase_commit(self, &rebasing);
+    }
+    dync__rebase_drop(&rebasing);
+    dync__gnode_unref(node);
+    return status;
+}
+
+static dync_status dync__tape_inplace(dync__opcall *c)
+{
+    int functional = c->row->inplace_of;
+    /* integers have no history */
+    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype))
+        return dync__tape_plain(c);
+    if (functional < 0) { /* set_ */
+        DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+        return dync__tape_plain(c);
+    }
+    const dync__op_row *row = dync__op_info(functional);
+    const dync__grad_rule *rule = dync__grad_rule_of(functional);
+    if (!rule && row->cls == DYNC__FACTORY) rule = dync__grad_rule_zero();
+    if (!rule && row->decompose) return dync__tape_by_copy(c);
+    return dync__tape_record_inplace(c, rule);
+}
+
+static dync_status dync__tape_expand(dync__opcall *c)
+{
+    dync__info info[DYNC__MAX_OUT];
+    /* says what is wrong with the arguments */
+    if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));
+    return dync__op_decompose(c);
+}
+
+static dync_status dync__tape_call(dync__opcall *c)
+{
+    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
+    const dync__op_row *row = c->row;
+    if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
+    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
+    const dync__grad_rule *rule = dync__grad_rule_of(c->op);
+    if (!rule && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return dync__tape_expand(c);
+    return dync__tape_record(c, rule);
+}
+DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
+DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
 DYNC__COLD
 
 /* ==== autograd/function.c ========================================================================== */
@@ -52583,6 +54453,307 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g)
                                        dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }
 
+/* ==== autograd/grads_reduce.c ====================================================================== */
+/* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c;
+ * see there. */
+
+/* ---- what a reduction did -------------------------------------------------------------------- */
+
+/* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
+static void dync__g_reduced(dync_dims dims, int n, bool *reduced)
+{
+    for (int d = 0; d < n; d++) reduced[d] = dims.n == 0;
+    for (int i = 0; i < dims.n; i++) {
+        int64_t d = dims.d[i] < 0 ? dims.d[i] + n : dims.d[i];
+        if (d >= 0 && d < n) reduced[d] = true;
+    }
+}
+
+DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim, dync_dims shape)
+{
+    bool reduced[DYNC_MAX_DIMS];
+    if (keepdim || dims.n == 0) return h; /* 0-dim: expands to anything */
+    dync__g_reduced(dims, shape.n, reduced);
+    for (int d = 0; d < shape.n; d++)
+        if (reduced[d]) h = dync_unsqueeze(h, d);
+    return h;
+}
+
+DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
+{
+    bool reduced[DYNC_MAX_DIMS];
+    int64_t n = 1;
+    dync__g_reduced(dims, shape.n, reduced);
+    for (int d = 0; d < shape.n; d++)
+        if (reduced[d]) n = dync__sz_mul(n, shape.d[d]);
+    return dync__sf_of(n);
+}
+
+static dync_dims dync__g_dim(int64_t dim)
+{
+    dync_dims dims = {1, {dim}};
+    return dims;
+}
+
+static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g, place) != 0; }
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static dync_tensor *dync__g_spread(dync__grad *g)
+{
+    dync_dims shape = dync__ga_shape(g, 0);
+    dync_tensor *h =
+        dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
+    return dync_expand(h, shape);
+}
+
+DYNC__FN dync_status dync__g_sum(dync__grad *g) { return dync__grads_set(g, dync__g_spread(g)); }
+
+DYNC__FN dync_status dync__g_mean(dync__grad *g)
+{
+    return dync__grads_set(
+        g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
+}
+
+/* x moved by `by` places along dim, ones in front. */
+static dync_tensor *dync__g_moved(dync_tensor *x, int dim, int64_t n, int64_t by)
+{
+    dync_value parts[2] = {dync_v_tensor(dync_ones_like(dync_narrow(x, dim, 0, by))),
+                           dync_v_tensor(dync_narrow(x, dim, 0, n - by))};
+    return dync_cat(dync_tuple_of(2, parts), dim);
+}
+
+/* For each place of dim the product of those before it, in as many steps as the size has bits. */
+static dync_tensor *dync__g_before(dync_tensor *x, int dim, int64_t n)
+{
+    dync_tensor *y = dync__g_moved(x, dim, n, 1);
+    for (int64_t step = 1; step < n; step *= 2) y = dync_mul(y, dync__g_moved(y, dim, n, step));
+    return y;
+}
+
+/* The product of all other places, by multiplications alone: right in gradients of any order,
+ * whatever is zero. */
+static dync_tensor *dync__g_others(dync_tensor *x, dync_dims shape, const bool *reduced)
+{
+    dync_tensor *all = NULL, *inner = x;
+    for (int d = shape.n - 1; d >= 0; d--) {
+        if (!reduced[d]) continue;
+        int64_t n = dync__sz_number(shape.d[d]);
+        dync_tensor *others =
+            n == 0 ? inner
+                   : dync_mul(dync__g_before(inner, d, n),
+                              dync_flip(dync__g_before(dync_flip(inner, dync__g_dim(d)), d, n),
+                                        dync__g_dim(d)));
+        all = all ? dync_mul(all, others) : others;
+        inner = dync_prod(inner, dync__g_dim(d), true);
+    }
+    return all;
+}
+
+/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and
+ * the others' is zero. */
+static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dync_dims shape,
+                                              const bool *reduced)
+{
+    dync_dims dims = dync__ga_dims(g, 1);
+    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, dync__g_flag(g, 2), shape),
+                *zero = dync_eq(x, 0);
+    dync_tensor *safe = dync_masked_fill(x, zero, 1), *zeros = dync_sum(zero, dims, true),
+                *others = safe;
+    for (int d = 0; d < shape.n; d++)
+        if (reduced[d]) others = dync_prod(others, dync__g_dim(d), true);
+    return dync_where(zero, dync_where(dync_eq(zeros, 1), others, 0), dync_div(y, safe));
+}
+
+DYNC__FN dync_status dync__g_prod(dync__grad *g)
+{
+    dync_dims shape = dync__ga_shape(g, 0);
+    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
+                                                          dync__g_flag(g, 2), shape);
+    bool reduced[DYNC_MAX_DIMS], again = !dync__tls.grad_enabled_off && shape.n > 0;
+    dync__g_reduced(dync__ga_dims(g, 1), shape.n, reduced);
+    return dync__grads_set(g,
+                           dync_mul(gy, again ? dync__g_others(x, shape, reduced)
+                                              : dync__g_prod_by_quotients(g, x, shape, reduced)));
+}
+
+/* 2 / (n - correction) gy (x - mean) */
+static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
+{
+    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
+    dync_tensor *x = dync__grads_x(g);
+    double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
+    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)),
+                    dync_sub(x, dync_mean(x, dims, true)));
+}
+
+DYNC__FN dync_status dync__g_var(dync__grad *g)
+{
+    return dync__grads_set(
+        g, dync__g_var_of(g, dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
+                                          dync__g_flag(g, 3), dync__ga_shape(g, 0))));
+}
+
+DYNC__FN dync_status dync__g_std(dync__grad *g)
+{
+    dync_tensor *y = dync__grads_y(g),
+                *gv =
+                    dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
+    return dync__grads_set(
+        g, dync__g_var_of(
+               g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
+}
+
+/* ---- extremes, sorting ----------------------------------------------------------------------- */
+
+/* amax, amin: equal ones share. */
+DYNC__FN dync_status dync__g_amax(dync__grad *g)
+{
+    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
+    bool keepdim = dync__g_flag(g, 2);
+    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
+                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
+    dync_tensor *best =
+        dync_to_dtype(dync_eq(dync__grads_x(g), y), (dync_dtype)dync__grad_dtype(g, 0));
+    return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
+}
+
+static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
+{
+    return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i),
+                            dync__grad_device(g, i));
+}
+
+/* max_dim, min_dim: to the place that was chosen. */
+DYNC__FN dync_status dync__g_max_dim(dync__grad *g)
+{
+    int dim = (int)dync__ga_int(g, 1);
+    dync_tensor *gy = dync__grads_gy(g), *index = dync__grad_output(g, 1);
+    if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
+    if (!dync__g_flag(g, 2)) {
+        gy = dync_unsqueeze(gy, dim < 0 ? dim + dync__ga_shape(g, 0).n : dim);
+        index = dync_unsqueeze(index, dim < 0 ? dim + dync__ga_shape(g, 0).n : dim);
+    }
+    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
+}
+
+static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
+    return dync__grads_set(g,
+                           dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg),
+                                        dync__grad_output(g, 1), gy));
+}
+DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
+DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
+
+/* ---- along a dim ----------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
+{
+    int dim = (int)dync__ga_int(g, 1);
+    if (dync__ga_shape(g, 0).n == 0) return dync__grads_set(g, dync__grads_gy(g));
+    return dync__grads_set(
+        g, dync_flip(dync_cumsum(dync_flip(dync__grads_gy(g), dync__g_dim(dim)), dim),
+                     dync__g_dim(dim)));
+}
+
+static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
+{
+    return dync__ga_shape(g, 0).n ? dync_sum(h, dync__g_dim(dync__ga_int(g, 1)), true) : h;
+}
+
+DYNC__FN dync_status dync__g_softmax(dync__grad *g)
+{
+    dync_tensor *y = dync__g_wide(dync__grads_y(g)), *gy = dync__g_wide(dync__grads_gy(g));
+    return dync__grads_set(g, dync_mul(y, dync_sub(gy, dync__g_sum_dim(g, dync_mul(gy, y)))));
+}
+
+DYNC__FN dync_status dync__g_log_softmax(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *y = dync__g_wide(dync__grads_y(g));
+    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(y), dync__g_sum_dim(g, gy))));
+}
+
+/* A result of -inf or inf takes part with weight exp(x - y), kept from being NaN. */
+DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
+{
+    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
+    bool keepdim = dync__g_flag(g, 2);
+    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
+                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
+    return dync__grads_set(g, dync_mul(gy, dync_exp(dync_sub(dync__grads_x(g), y))));
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+/* Does the argument lie column by column, as the transpose of a weight does? Then products are
+ * formed the other way round, so that its gradient lies like it. */
+static bool dync__g_by_columns(const dync__grad *g, int i)
+{
+    dync__layout lay = dync__grad_layout(g, i);
+    return lay.stride[0] == 1 && dync__sz_eq(lay.stride[1], lay.shape[0]);
+}
+
+static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
+{
+    return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy)))
+                                       : dync_mm(gy, dync_t(right));
+}
+
+static dync_tensor *dync__g_mm_right(dync__grad *g, int right, dync_tensor *gy, dync_tensor *left)
+{
+    return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left))
+                                        : dync_mm(dync_t(left), gy);
+}
+
+DYNC__FN dync_status dync__g_mm(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync__g_mm_left(g, 0, gy, dync__ga_tensor(g, 1))));
+    return dync__ga_needed(g, 1)
+               ? dync__ga_set(g, 1, dync__g_mm_right(g, 1, gy, dync__ga_tensor(g, 0)))
+               : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_addmm(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 1))
+        DYNC__TRY(dync__ga_set(g, 1, dync__g_mm_left(g, 1, gy, dync__ga_tensor(g, 2))));
+    if (dync__ga_needed(g, 2))
+        DYNC__TRY(dync__ga_set(g, 2, dync__g_mm_right(g, 2, gy, dync__ga_tensor(g, 1))));
+    return dync__ga_set(g, 0, gy);
+}
+
+DYNC__FN dync_status dync__g_bmm(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync_bmm(gy, dync_transpose(dync__ga_tensor(g, 1), 1, 2))));
+    return dync__ga_needed(g, 1)
+               ? dync__ga_set(g, 1, dync_bmm(dync_transpose(dync__ga_tensor(g, 0), 1, 2), gy))
+               : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_dot(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga_tensor(g, 1))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga_tensor(g, 0)))
+                                 : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_mv(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_outer(gy, dync__ga_tensor(g, 1))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy))
+                                 : DYNC_OK;
+}
+
 /* ==== autograd/grads_nn.c ========================================================================== */
 /* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After
  * grads.c; see there. */
@@ -52903,307 +55074,6 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g)
     return dync__grads_set(g, dync__g_call(DYNC__OP_embedding_dense_backward, 3, args));
 }
 
-/* ==== autograd/grads_reduce.c ====================================================================== */
-/* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c;
- * see there. */
-
-/* ---- what a reduction did -------------------------------------------------------------------- */
-
-/* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
-static void dync__g_reduced(dync_dims dims, int n, bool *reduced)
-{
-    for (int d = 0; d < n; d++) reduced[d] = dims.n == 0;
-    for (int i = 0; i < dims.n; i++) {
-        int64_t d = dims.d[i] < 0 ? dims.d[i] + n : dims.d[i];
-        if (d >= 0 && d < n) reduced[d] = true;
-    }
-}
-
-DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim, dync_dims shape)
-{
-    bool reduced[DYNC_MAX_DIMS];
-    if (keepdim || dims.n == 0) return h; /* 0-dim: expands to anything */
-    dync__g_reduced(dims, shape.n, reduced);
-    for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) h = dync_unsqueeze(h, d);
-    return h;
-}
-
-DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
-{
-    bool reduced[DYNC_MAX_DIMS];
-    int64_t n = 1;
-    dync__g_reduced(dims, shape.n, reduced);
-    for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) n = dync__sz_mul(n, shape.d[d]);
-    return dync__sf_of(n);
-}
-
-static dync_dims dync__g_dim(int64_t dim)
-{
-    dync_dims dims = {1, {dim}};
-    return dims;
-}
-
-static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g, place) != 0; }
-
-/* ---- sums ------------------------------------------------------------------------------------ */
-
-static dync_tensor *dync__g_spread(dync__grad *g)
-{
-    dync_dims shape = dync__ga_shape(g, 0);
-    dync_tensor *h =
-        dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
-    return dync_expand(h, shape);
-}
-
-DYNC__FN dync_status dync__g_sum(dync__grad *g) { return dync__grads_set(g, dync__g_spread(g)); }
-
-DYNC__FN dync_status dync__g_mean(dync__grad *g)
-{
-    return dync__grads_set(
-        g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
-}
-
-/* x moved by `by` places along dim, ones in front. */
-static dync_tensor *dync__g_moved(dync_tensor *x, int dim, int64_t n, int64_t by)
-{
-    dync_value parts[2] = {dync_v_tensor(dync_ones_like(dync_narrow(x, dim, 0, by))),
-                           dync_v_tensor(dync_narrow(x, dim, 0, n - by))};
-    return dync_cat(dync_tuple_of(2, parts), dim);
-}
-
-/* For each place of dim the product of those before it, in as many steps as the size has bits. */
-static dync_tensor *dync__g_before(dync_tensor *x, int dim, int64_t n)
-{
-    dync_tensor *y = dync__g_moved(x, dim, n, 1);
-    for (int64_t step = 1; step < n; step *= 2) y = dync_mul(y, dync__g_moved(y, dim, n, step));
-    return y;
-}
-
-/* The product of all other places, by multiplications alone: right in gradients of any order,
- * whatever is zero. */
-static dync_tensor *dync__g_others(dync_tensor *x, dync_dims shape, const bool *reduced)
-{
-    dync_tensor *all = NULL, *inner = x;
-    for (int d = shape.n - 1; d >= 0; d--) {
-        if (!reduced[d]) continue;
-        int64_t n = dync__sz_number(shape.d[d]);
-        dync_tensor *others =
-            n == 0 ? inner
-                   : dync_mul(dync__g_before(inner, d, n),
-                              dync_flip(dync__g_before(dync_flip(inner, dync__g_dim(d)), d, n),
-                                        dync__g_dim(d)));
-        all = all ? dync_mul(all, others) : others;
-        inner = dync_prod(inner, dync__g_dim(d), true);
-    }
-    return all;
-}
-
-/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and
- * the others' is zero. */
-static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dync_dims shape,
-                                              const bool *reduced)
-{
-    dync_dims dims = dync__ga_dims(g, 1);
-    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, dync__g_flag(g, 2), shape),
-                *zero = dync_eq(x, 0);
-    dync_tensor *safe = dync_masked_fill(x, zero, 1), *zeros = dync_sum(zero, dims, true),
-                *others = safe;
-    for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) others = dync_prod(others, dync__g_dim(d), true);
-    return dync_where(zero, dync_where(dync_eq(zeros, 1), others, 0), dync_div(y, safe));
-}
-
-DYNC__FN dync_status dync__g_prod(dync__grad *g)
-{
-    dync_dims shape = dync__ga_shape(g, 0);
-    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
-                                                          dync__g_flag(g, 2), shape);
-    bool reduced[DYNC_MAX_DIMS], again = !dync__tls.grad_enabled_off && shape.n > 0;
-    dync__g_reduced(dync__ga_dims(g, 1), shape.n, reduced);
-    return dync__grads_set(g,
-                           dync_mul(gy, again ? dync__g_others(x, shape, reduced)
-                                              : dync__g_prod_by_quotients(g, x, shape, reduced)));
-}
-
-/* 2 / (n - correction) gy (x - mean) */
-static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
-{
-    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
-    dync_tensor *x = dync__grads_x(g);
-    double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
-    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)),
-                    dync_sub(x, dync_mean(x, dims, true)));
-}
-
-DYNC__FN dync_status dync__g_var(dync__grad *g)
-{
-    return dync__grads_set(
-        g, dync__g_var_of(g, dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
-                                          dync__g_flag(g, 3), dync__ga_shape(g, 0))));
-}
-
-DYNC__FN dync_status dync__g_std(dync__grad *g)
-{
-    dync_tensor *y = dync__grads_y(g),
-                *gv =
-                    dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
-    return dync__grads_set(
-        g, dync__g_var_of(
-               g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
-}
-
-/* ---- extremes, sorting ----------------------------------------------------------------------- */
-
-/* amax, amin: equal ones share. */
-DYNC__FN dync_status dync__g_amax(dync__grad *g)
-{
-    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
-    bool keepdim = dync__g_flag(g, 2);
-    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
-                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
-    dync_tensor *best =
-        dync_to_dtype(dync_eq(dync__grads_x(g), y), (dync_dtype)dync__grad_dtype(g, 0));
-    return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
-}
-
-static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
-{
-    return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i),
-                            dync__grad_device(g, i));
-}
-
-/* max_dim, min_dim: to the place that was chosen. */
-DYNC__FN dync_status dync__g_max_dim(dync__grad *g)
-{
-    int dim = (int)dync__ga_int(g, 1);
-    dync_tensor *gy = dync__grads_gy(g), *index = dync__grad_output(g, 1);
-    if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
-    if (!dync__g_flag(g, 2)) {
-        gy = dync_unsqueeze(gy, dim < 0 ? dim + dync__ga_shape(g, 0).n : dim);
-        index = dync_unsqueeze(index, dim < 0 ? dim + dync__ga_shape(g, 0).n : dim);
-    }
-    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
-}
-
-static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
-    return dync__grads_set(g,
-                           dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg),
-                                        dync__grad_output(g, 1), gy));
-}
-DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
-DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
-
-/* ---- along a dim ----------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
-{
-    int dim = (int)dync__ga_int(g, 1);
-    if (dync__ga_shape(g, 0).n == 0) return dync__grads_set(g, dync__grads_gy(g));
-    return dync__grads_set(
-        g, dync_flip(dync_cumsum(dync_flip(dync__grads_gy(g), dync__g_dim(dim)), dim),
-                     dync__g_dim(dim)));
-}
-
-static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
-{
-    return dync__ga_shape(g, 0).n ? dync_sum(h, dync__g_dim(dync__ga_int(g, 1)), true) : h;
-}
-
-DYNC__FN dync_status dync__g_softmax(dync__grad *g)
-{
-    dync_tensor *y = dync__g_wide(dync__grads_y(g)), *gy = dync__g_wide(dync__grads_gy(g));
-    return dync__grads_set(g, dync_mul(y, dync_sub(gy, dync__g_sum_dim(g, dync_mul(gy, y)))));
-}
-
-DYNC__FN dync_status dync__g_log_softmax(dync__grad *g)
-{
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *y = dync__g_wide(dync__grads_y(g));
-    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(y), dync__g_sum_dim(g, gy))));
-}
-
-/* A result of -inf or inf takes part with weight exp(x - y), kept from being NaN. */
-DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
-{
-    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
-    bool keepdim = dync__g_flag(g, 2);
-    dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape),
-                *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
-    return dync__grads_set(g, dync_mul(gy, dync_exp(dync_sub(dync__grads_x(g), y))));
-}
-
-/* ---- matrices -------------------------------------------------------------------------------- */
-
-/* Does the argument lie column by column, as the transpose of a weight does? Then products are
- * formed the other way round, so that its gradient lies like it. */
-static bool dync__g_by_columns(const dync__grad *g, int i)
-{
-    dync__layout lay = dync__grad_layout(g, i);
-    return lay.stride[0] == 1 && dync__sz_eq(lay.stride[1], lay.shape[0]);
-}
-
-static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
-{
-    return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy)))
-                                       : dync_mm(gy, dync_t(right));
-}
-
-static dync_tensor *dync__g_mm_right(dync__grad *g, int right, dync_tensor *gy, dync_tensor *left)
-{
-    return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left))
-                                        : dync_mm(dync_t(left), gy);
-}
-
-DYNC__FN dync_status dync__g_mm(dync__grad *g)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0))
-        DYNC__TRY(dync__ga_set(g, 0, dync__g_mm_left(g, 0, gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1)
-               ? dync__ga_set(g, 1, dync__g_mm_right(g, 1, gy, dync__ga_tensor(g, 0)))
-               : DYNC_OK;
-}
-
-DYNC__FN dync_status dync__g_addmm(dync__grad *g)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 1))
-        DYNC__TRY(dync__ga_set(g, 1, dync__g_mm_left(g, 1, gy, dync__ga_tensor(g, 2))));
-    if (dync__ga_needed(g, 2))
-        DYNC__TRY(dync__ga_set(g, 2, dync__g_mm_right(g, 2, gy, dync__ga_tensor(g, 1))));
-    return dync__ga_set(g, 0, gy);
-}
-
-DYNC__FN dync_status dync__g_bmm(dync__grad *g)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0))
-        DYNC__TRY(dync__ga_set(g, 0, dync_bmm(gy, dync_transpose(dync__ga_tensor(g, 1), 1, 2))));
-    return dync__ga_needed(g, 1)
-               ? dync__ga_set(g, 1, dync_bmm(dync_transpose(dync__ga_tensor(g, 0), 1, 2), gy))
-               : DYNC_OK;
-}
-
-DYNC__FN dync_status dync__g_dot(dync__grad *g)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga_tensor(g, 0)))
-                                 : DYNC_OK;
-}
-
-DYNC__FN dync_status dync__g_mv(dync__grad *g)
-{
-    dync_tensor *gy = dync__grads_gy(g);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_outer(gy, dync__ga_tensor(g, 1))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy))
-                                 : DYNC_OK;
-}
-
 /* ==== autograd/grads_view.c ======================================================================== */
 /* autograd/grads_view.c: gradient rules of views and of operators that move elements. After
  * grads.c; see there. */
@@ -53401,1867 +55271,6 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
     return dync__ga_set(
         g, 3, dync_gather(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
-
-/* ==== autograd/hooks.c ============================================================================= */
-/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c,
- * which calls them around every node.
- *
- * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the
- * number of the output, so they stay with the value when the tensor is written in place later. */
-
-static int32_t dync__hook_last_id;
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-static DYNC__TLS dync__walk_record *dync__walk_recorder;
-
-DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
-DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
-{
-    dync__walk_record *before = dync__walk_recorder;
-    dync__walk_recorder = r;
-    return before;
-}
-
-DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
-{
-    static const dync__hook_list none = {NULL, 0, 0};
-    if (!dync__gnode_is_accumulate(node)) return &node->hook;
-    const dync__tensor *leaf = dync__gnode_leaf(node);
-    return leaf->grad ? &leaf->grad->hook : &none;
-}
-
-/* Replaces *grad (owned, may be NULL) by what fn returns. */
-static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
-{
-    uint64_t errors = dync__error_count();
-    dync__walk_record *r = dync__walk_recorder;
-    if (*grad) dync__ref(*grad);
-    if (r) r->hook(r, NULL, false);
-    dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
-    if (r) r->hook(r, result && result != given ? dync__peek(result) : NULL, true);
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
-    if (!result || result == given) return DYNC_OK;
-    dync__tensor *t = dync__open(result), *before = *grad;
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "hook has changed the size of the gradient: expected "
-                          "%lld elements, got %lld",
-                          (long long)dync__sz_hint(before->numel),
-                          (long long)dync__sz_hint(t->numel));
-    dync__ref(t);
-    *grad = t;
-    dync__unref(before);
-    return DYNC_OK;
-}
-
-static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
-{
-    dync__tensor *t = dync__peek(h->retain);
-    if (!t || !t->grad || !grad) return;
-    dync__tensor *before = t->grad->grad;
-    dync__ref(grad);
-    t->grad->grad = grad;
-    dync__unref(before);
-}
-
-/* The list is copied entry by entry: a hook may add or remove hooks. */
-DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
-{
-    const dync__hook_list *list = dync__gnode_hooks(node);
-    dync__walk_record *r = dync__walk_recorder;
-    for (int i = 0; i < list->n; i++) {
-        dync__hook_entry h = list->at[i];
-        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE)
-            DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
-        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr])
-            DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
-        else if (h.kind == DYNC__HOOK_RETAIN)
-            dync__hook_retain(&h, grad_out[h.nr]);
-    }
-    return DYNC_OK;
-}
-
-/* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that
- * leaves it. */
-DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
-{
-    int first = 0;
-    while (first < node->n_in && !grad_in[first]) first++;
-    dync__tensor *none = NULL;
-    for (int i = 0; i < node->hook.n; i++) {
-        dync__hook_entry h = node->hook.at[i];
-        if (h.kind == DYNC__HOOK_POST)
-            DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
-    }
-    dync__unref(none);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
-{
-    const dync__hook_list *list = dync__gnode_hooks(node);
-    for (int i = 0; i < list->n; i++) {
-        dync__hook_entry h = list->at[i];
-        if (h.kind != DYNC__HOOK_AFTER) continue;
-        uint64_t errors = dync__error_count();
-        h.after(dync__handle(dync__gnode_leaf(node)), h.user);
-        if (dync__error_count() != errors)
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
-    }
-    return DYNC_OK;
-}
-
-/* ---- registering ----------------------------------------------------------------------------- */
-
-static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr,
-                           dync_hook fn, void *user, const dync_tensor *retain)
-{
-    dync__hook_entry h = {0};
-    h.kind = (uint8_t)kind;
-    h.id = id;
-    h.nr = nr;
-    h.fn = fn;
-    h.user = user;
-    h.retain = retain;
-    return dync__vec_push(list, h);
-}
-
-static bool dync__hook_in(const dync__hook_list *list, int id)
-{
-    for (int i = 0; i < list->n; i++)
-        if (list->at[i].id == id) return true;
-    return false;
-}
-
-static bool dync__hook_drop(dync__hook_list *list, int id)
-{
-    int kept = 0;
-    for (int i = 0; i < list->n; i++)
-        if (list->at[i].id != id) list->at[kept++] = list->at[i];
-    bool found = kept != list->n;
-    list->n = kept;
-    return found;
-}
-
-/* Where t's history stands now, a view's brought up to date. */
-static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
-{
-    dync__gedge edge;
-    DYNC__TRY(dync__grad_edge(t, &edge));
-    *node = edge.node && !dync__gnode_is_accumulate(edge.node) ? edge.node : NULL;
-    *nr = edge.nr;
-    if (!*node) dync__gnode_unref(edge.node);
-    return DYNC_OK;
-}
-
-static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
-
-DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
-
-DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
-{
-    dync__gnode *node = NULL;
-    int nr = 0;
-    if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't "
-                                             "require gradient");
-    DYNC__TRY(dync__hook_node(t, &node, &nr));
-    bool added = dync__grad_meta_of(t) &&
-                 dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR,
-                                id ? id : dync__hook_reserve(), nr, fn, user, NULL);
-    dync__gnode_unref(node);
-    return added ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* Which hooks they are, to be compared with later: their number and the last id. */
-DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
-{
-    const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
-    return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
-}
-
-DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from)
-{
-    if (!dync__hooks_mark(from)) return DYNC_OK;
-    if (!dync__grad_meta_of(to)) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < from->grad->hook.n; i++)
-        if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
-    return DYNC_OK;
-}
-
-DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
-{
-    if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
-}
-
-DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
-{
-    const dync__grad_intercept *traced = dync__hooks_intercept();
-    int id = -1;
-    dync__tensor *t = dync__open(handle);
-    if (!t) return -1;
-    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
-    if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
-    id = dync__hook_reserve();
-    return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
-}
-
-DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
-{
-    dync__tensor *t = dync__open(handle);
-    if (!t) return -1;
-    if (!fn)
-        return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"),
-               -1;
-    if (dync__tls.compiling)
-        return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "dync_register_post_accumulate_hook: register it outside of the traced "
-                          "function"),
-               -1;
-    if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD,
-                          "cannot register a hook on a tensor that doesn't require gradient"),
-               -1;
-    if (!dync__tensor_is_leaf(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD,
-                          "post accumulate grad hooks cannot be registered on non-leaf tensors"),
-               -1;
-    dync__hook_entry h = {
-        .kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
-    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
-}
-
-static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
-{
-    dync__gnode *node = NULL;
-    int nr = 0;
-    dync__tensor *t = dync__open(out);
-    if (!t || dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
-    if (!node)
-        return dync__fail(
-                   DYNC_ERR_AUTOGRAD,
-                   "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"),
-               -1;
-    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
-    bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
-                 (!post || dync__hook_add(&node->hook, DYNC__HOOK_POST, id, nr, post, user, NULL));
-    if (!added) dync__hook_drop(&node->hook, id);
-    dync__gnode_unref(node);
-    return added ? id : -1;
-}
-
-DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
-{
-    dync_value real = dync_v_tensor(out);
-    dync__opaque opaque;
-    if (!pre && !post)
-        return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
-    const dync__grad_intercept *traced = dync__hooks_intercept();
-    if (traced && traced->expose && !traced->expose(out)) return -1;
-    if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
-    int id = dync__grad_fn_hook(real.as.t, pre, post, user);
-    dync__opaque_end(&opaque);
-    return id;
-}
-
-DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
-{
-    dync__gnode *node = NULL;
-    int nr = 0;
-    dync__tensor *t = dync__open(handle);
-    const dync__grad_intercept *traced = dync__hooks_intercept();
-    dync_status status = DYNC_OK;
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
-    if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
-                                             "on Tensor that has "
-                                             "requires_grad=False");
-    DYNC__TRY(dync__hook_node(t, &node, &nr));
-    if (!node) return DYNC_OK; /* a leaf keeps its gradient anyway */
-    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
-    bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
-    dync__gnode_unref(node);
-    return added ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* After a write in place the hook is with an earlier node of the same value, which the first edge
- * leads to. */
-DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
-{
-    if (!t->grad || id < 0) return false;
-    bool found = dync__hook_in(&t->grad->hook, id);
-    for (const dync__gnode *node = t->grad->node; node && !found;
-         node = node->n_in ? node->edge[0].node : NULL)
-        found = dync__hook_in(&node->hook, id);
-    return found;
-}
-
-DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
-{
-    const dync__grad_intercept *traced = dync__hooks_intercept();
-    dync__tensor *t = dync__open(handle);
-    if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
-    if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
-    for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);)
-        node = node->n_in ? node->edge[0].node : NULL;
-}
-DYNC__WARM
-
-/* ==== autograd/node.c ============================================================================== */
-/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before
- * tape.c, which makes nodes for operators, and engine.c, which walks them.
- *
- * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its
- * last reference, and a whole chain dies in a loop (a list of the dying, per thread), never by
- * recursion; a leaf's accumulation node is found again while anything uses it. */
-
-/* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
-typedef struct dync__grad_thread {
-    dync__gnode *dead;
-    bool burying;
-    const dync__gnode *running; /* its rule runs: operators get its sequence number */
-    const dync__gnode *visited; /* the engine is at it: its hooks too */
-} dync__grad_thread;
-static DYNC__TLS dync__grad_thread dync__gt;
-/* of the weak pointers from leaves to accumulation nodes */
-static dync__mutex dync__accumulate_lock[16];
-
-DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
-
-DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
-{
-    const dync__gnode *before = dync__gt.running;
-    dync__gt.running = node;
-    return before;
-}
-
-DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
-{
-    const dync__gnode *before = dync__gt.visited;
-    dync__gt.visited = node;
-    return before;
-}
-
-DYNC__FN int64_t dync__seq_now(void)
-{
-    if (dync__gt.running && dync__gt.running->seq != UINT64_MAX)
-        return (int64_t)dync__gt.running->seq;
-    return (int64_t)dync__tls.seq - 1;
-}
-
-DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key)
-{
-    const dync__gnode *node = dync__gt.visited;
-    if (!key)
-        return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
-    if (!node) return NULL;
-    bool number = strcmp(key, "grad_fn_seq_nr") == 0 && node->seq != UINT64_MAX;
-    if (!number && strcmp(key, "in_grad_fn") != 0) return NULL;
-    char *text = dync__scope_alloc(24);
-    if (text) dync__format(text, 24, "%lld", number ? (long long)node->seq : 1LL);
-    return text;
-}
-
-DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra
- * bytes. */
-DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out,
-                                      size_t extra)
-{
-    size_t edges = sizeof(dync__gnode), outs = edges + (size_t)n_in * sizeof(dync__gedge);
-    outs = (outs + 15) & ~(size_t)15;
-    size_t dims = outs + (size_t)n_out * sizeof(dync__ginfo);
-    dims = (dims + 15) & ~(size_t)15;
-    size_t more = dims + (size_t)n_out * DYNC_MAX_DIMS * sizeof(int64_t);
-    char *block = dync__calloc(more + extra);
-    if (!block) return NULL;
-    dync__gnode *node = (dync__gnode *)(void *)block;
-    node->refs = 1;
-    node->n_in = n_in;
-    node->n_out = n_out;
-    node->cls = cls;
-    node->name = cls->name;
-    node->edge = (dync__gedge *)(void *)(block + edges);
-    node->out = (dync__ginfo *)(void *)(block + outs);
-    node->state = extra ? block + more : NULL;
-    node->bytes = more + extra;
-    for (int i = 0; i < n_out; i++)
-        node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
-    node->seq = dync__tls.seq++;
-    node->thread = dync__thread_number();
-    return node;
-}
-
-DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *t)
-{
-    dync__ginfo *info = &node->out[i];
-    char *block = (char *)node;
-    int64_t *dims = (int64_t *)(void *)(block + ((const char *)info->dims - block));
-    info->dtype = t->dtype;
-    info->device = t->device;
-    info->ndim = t->lay.ndim;
-    memcpy(dims, t->lay.shape, (size_t)t->lay.ndim * sizeof *dims);
-}
-
-DYNC__FN void dync__gnode_ref(dync__gnode *node) { DYNC__ATOMIC_INC(&node->refs); }
-
-static void dync__gnode_bury(dync__gnode *node)
-{
-    if (node->cls->destroy) node->cls->destroy(node->state);
-    for (int i = 0; i < node->n_in; i++) dync__gnode_unref(node->edge[i].node);
-    dync__vec_free(&node->hook);
-    dync__free(node, node->bytes);
-}
-
-/* What dies while another is being buried waits in a list: the stack stays flat however long the
- * chain is. */
-DYNC__FN void dync__gnode_unref(dync__gnode *node)
-{
-    if (!node || DYNC__ATOMIC_DEC(&node->refs) > 0) return;
-    node->next_dead = dync__gt.dead;
-    dync__gt.dead = node;
-    if (dync__gt.burying) return;
-    dync__gt.burying = true;
-    while (dync__gt.dead) {
-        dync__gnode *next = dync__gt.dead;
-        dync__gt.dead = next->next_dead;
-        dync__gnode_bury(next);
-    }
-    dync__gt.burying = false;
-}
-
-DYNC__FN void dync__gnode_release(dync__gnode *node)
-{
-    if (node->released || !node->cls->release) return;
-    node->released = true;
-    node->cls->release(node->state);
-}
-
-DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void)
-{
-    return dync__fail(DYNC_ERR_AUTOGRAD,
-                      "Trying to backward through the graph a second time (or directly access "
-                      "saved tensors after they have already been "
-                      "freed). Saved intermediate values of the graph are freed when you call "
-                      "dync_backward() or dync_gradients(). Specify "
-                      "retain_graph = true if you need to backward through the graph a second "
-                      "time or if you need to access saved tensors "
-                      "after calling backward.");
-}
-
-/* "max_pool2d" gives "MaxPool2dBackward0". */
-DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
-{
-    if (node->name) return node->name;
-    const char *op = dync__opnode_op_name(node);
-    size_t n = 0;
-    bool up = true;
-    for (; *op && n + 16 < cap; op++) {
-        if (*op == '_') {
-            up = true;
-            continue;
-        }
-        buf[n++] = (char)(up && *op >= 'a' && *op <= 'z' ? *op - 'a' + 'A' : *op);
-        up = false;
-    }
-    dync__format(buf + n, cap - n, "Backward0");
-    return buf;
-}
-
-/* ---- what a tensor knows --------------------------------------------------------------------- */
-
-static void dync__grad_meta_free(dync__grad_meta *meta)
-{
-    if (!meta) return;
-    dync__gnode_unref(meta->node);
-    dync__unref(meta->base);
-    dync__unref(meta->grad);
-    dync__vec_free(&meta->hook);
-    dync__free(meta, sizeof *meta);
-}
-DYNC__DATA void (*dync__free_grad_meta)(struct dync__grad_meta *) = dync__grad_meta_free;
-
-/* Two threads may find a shared parameter without one at the same time: the second takes the
- * first's. */
-DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
-{
-    dync__grad_meta *meta = DYNC__ATOMIC_LOAD(&t->grad), *none = NULL;
-    if (meta) return meta;
-    meta = dync__calloc(sizeof *meta);
-    if (!meta) return NULL;
-    if (DYNC__ATOMIC_CAS(&t->grad, &none, meta)) return meta;
-    dync__free(meta, sizeof *meta);
-    return none;
-}
-
-DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int nr)
-{
-    dync__gnode *before = t->grad->node;
-    dync__gnode_ref(node);
-    t->grad->node = node;
-    t->grad->nr = nr;
-    t->grad->view_version = t->storage->version;
-    t->flags |= DYNC__T_REQUIRES_GRAD;
-    dync__gnode_unref(before);
-}
-
-DYNC__FN void dync__grad_meta_no_view(dync__tensor *t)
-{
-    if (!t->grad || !t->grad->base) return;
-    dync__unref(t->grad->base);
-    t->grad->base = NULL;
-    t->grad->view_kind = DYNC__VIEW_NONE;
-}
-
-DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b)
-{
-    const dync__grad_meta *of_a = dync__grad_meta_peek(a), *of_b = dync__grad_meta_peek(b);
-    const dync__tensor *x = of_a && of_a->view_kind == DYNC__VIEW_NORMAL ? of_a->base : a;
-    const dync__tensor *y = of_b && of_b->view_kind == DYNC__VIEW_NORMAL ? of_b->base : b;
-    return x == y;
-}
-
-DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
-{
-    if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
-    const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD &&
-           (meta->base->flags & DYNC__T_REQUIRES_GRAD);
-}
-
-DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
-{
-    if (!dync__tensor_requires_grad(t)) return true;
-    const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    if (meta && meta->node) return false;
-    /* without it: a view that gets its history from its base */
-    return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;
-}
-
-DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
-{
-    const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    return meta ? meta->grad : NULL;
-}
-
-DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
-{
-    if (on)
-        t->flags |= DYNC__T_REQUIRES_GRAD;
-    else
-        t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
-}
-
-/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ---------------- */
-
-static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
-{
-    return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
-}
-
-static void dync__accumulate_destroy(void *state)
-{
-    dync__tensor *leaf = state;
-    dync__mutex *lock = dync__leaf_lock(leaf);
-    dync__lock(lock);
-    if (leaf->grad && leaf->grad->accumulate &&
-        DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0)
-        leaf->grad->accumulate = NULL;
-    dync__unlock(lock);
-    dync__unref(leaf);
-}
-static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL,
-                                                         dync__accumulate_destroy, NULL};
-
-DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node)
-{
-    return node->cls == &dync__accumulate_class;
-}
-DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
-
-/* One more reference, unless the count had reached zero: then the node is dying in another thread,
- * or waits to be buried in this one. */
-DYNC__RARE static bool dync__gnode_revive(dync__gnode *node)
-{
-    int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
-    while (refs > 0)
-        if (DYNC__ATOMIC_CAS(&node->refs, &refs, refs + 1)) return true;
-    return false;
-}
-
-DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
-{
-    dync__grad_meta *meta = dync__grad_meta_of(leaf);
-    if (!meta) return NULL;
-    dync__mutex *lock = dync__leaf_lock(leaf);
-    dync__lock(lock);
-    dync__gnode *node = meta->accumulate;
-    bool found = node && dync__gnode_revive(node);
-    dync__unlock(lock);
-    if (found) return node;
-    node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
-    if (!node) return NULL;
-    dync__tls.seq--; /* no number of its own: it always runs first */
-    node->seq = UINT64_MAX;
-    node->state = leaf;
-    dync__ref(leaf);
-    dync__gnode_set_out(node, 0, leaf);
-    dync__lock(lock);
-    dync__gnode *other = meta->accumulate;
-    if (other && dync__gnode_revive(other)) {
-        dync__unlock(lock);
-        dync__gnode_unref(node);
-        return other;
-    }
-    meta->accumulate = node;
-    dync__unlock(lock);
-    return node;
-}
-
-static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
-{
-    for (int d = 0; d < leaf->lay.ndim; d++)
-        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
-    return true;
-}
-
-/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A
- * value being recorded is held once by its recorder. */
-static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
-{
-    int32_t recorder = (g->flags & DYNC__T_FAKE) && g->node;
-    if (g->refs != 1 + recorder || g->storage->refs != 1 ||
-        (g->storage->flags & DYNC__STORAGE_BORROWED))
-        return false;
-    if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
-    return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
-}
-
-static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
-{
-    dync__arg args[2];
-    dync__tensor *copy = NULL;
-    args[0] = dync__arg_t(leaf);
-    DYNC__TRY(dync__op_run(DYNC__OP_empty_like, 1, args, &copy));
-    args[0] = dync__arg_t(copy);
-    args[1] = dync__arg_t(g);
-    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, out);
-    dync__unref(copy);
-    return status;
-}
-
-static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
-{
-    dync__arg arg = dync__arg_t(g);
-    if (dync__tls.grad_enabled_off && dync__grad_can_steal(leaf, g)) {
-        dync__ref(g);
-        *out = g;
-        return DYNC_OK;
-    }
-    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay))
-        return dync__op_run(DYNC__OP_clone, 1, &arg, out);
-    if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay))
-        return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);
-    return dync__clone_like(leaf, g, out);
-}
-
-/* The new .grad, a reference; the one before stays the meta's. */
-static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dync__tensor **sum)
-{
-    dync__arg args[2];
-    if (!leaf->grad->grad) return dync__accumulate_first(leaf, g, sum);
-    args[0] = dync__arg_t(leaf->grad->grad);
-    args[1] = dync__arg_t(g);
-    return dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, sum);
-}
-
-/* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in
- * place, so that who holds .grad sees them; with it the sum is a new tensor with a history. Threads
- * may share a leaf: they add one after the other. What is let go is let go outside the lock: a
- * tensor that dies may take nodes with it. */
-DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken)
-{
-    static dync__mutex locks[16];
-    dync__tensor *sum = NULL, *before = NULL;
-    dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
-    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted()
-                                                                    : NULL;
-    if (traced && traced->accumulate && status == DYNC_OK) traced->accumulate(leaf, &status);
-    if (status == DYNC_OK) {
-        dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];
-        dync__lock(lock);
-        status = dync__accumulate_sum(leaf, taken, &sum);
-        if (status == DYNC_OK) {
-            before = leaf->grad->grad;
-            leaf->grad->grad = sum;
-        }
-        dync__unlock(lock);
-    }
-    dync__unref(before);
-    dync__unref(taken);
-    return status;
-}
-
-/* ==== autograd/tape.c ============================================================================== */
-/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call
- * with an argument that requires grad runs with grad mode off and leaves a node behind. After
- * view.c, before engine.c.
- *
- * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only
- * what its rule says it will read: so writing into anything else stays legal. What is saved carries
- * the version of its storage and is refused if written since. */
-
-typedef struct dync__opsave {
-    /* tensors NULL; lists, dims and texts copied into the node */
-    dync__opcall call;
-    const dync__grad_rule *rule; /* NULL: no derivative is known */
-    dync__gnode *node;           /* whose state this is */
-    int n_in, n_out;
-    bool lost;             /* released, and something was saved */
-    dync__ginfo *info;     /* n_in; dims with strides and offset */
-    dync__saved *in, *out; /* n_in, n_out */
-} dync__opsave;
-
-DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node)
-{
-    return ((const dync__opsave *)node->state)->call.row->name;
-}
-
-/* ---- saved tensors --------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
-{
-    s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) &&
-                !(t->grad && (t->grad->node || t->grad->base));
-    s->version = t->storage->version;
-    if (s->direct) {
-        dync__ref(t);
-        s->t = t;
-        return DYNC_OK;
-    }
-    dync__tensor *alias = dync__tensor_alias(t, t->dtype, &t->lay);
-    if (!alias) return DYNC_ERR_MEMORY;
-    alias->id = t->id; /* a tracer knows it for the same value */
-    alias->node = t->node;
-    alias->node_output = t->node_output;
-    alias->trace_id = t->trace_id;
-    alias->name = t->name;
-    s->t = alias;
-    return DYNC_OK;
-}
-
-DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker,
-                                                   int nr)
-{
-    dync__str brief = {0};
-    char name[80];
-    dync__tensor_brief(&brief, s->t);
-    dync_status status = dync__fail(
-        DYNC_ERR_AUTOGRAD,
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        "operation: [%s], which is output %d of %s, "
-        "is at version %u; expected version %u instead.",
-        dync__str_get(&brief), nr,
-        maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
-        (unsigned)s->t->storage->version, (unsigned)s->version);
-    dync__str_free(&brief);
-    return status;
-}
-
-DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
-{
-    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr)
-                                                        : DYNC_OK;
-}
-
-DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr,
-                                  bool history, dync__tensor **out)
-{
-    if (!s->t) return dync__gnode_freed_error();
-    if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
-    if (s->direct || !edge_node || !history || dync__tls.grad_enabled_off) {
-        dync__ref(s->t);
-        *out = s->t;
-        return DYNC_OK;
-    }
-    dync__saved again = {0};
-    DYNC__TRY(dync__save(&again, s->t, true));
-    if (!dync__grad_meta_of(again.t)) {
-        dync__unref(again.t);
-        return DYNC_ERR_MEMORY;
-    }
-    dync__grad_meta_set_node(again.t, edge_node, edge_nr);
-    *out = again.t;
-    return DYNC_OK;
-}
-
-DYNC__FN void dync__saved_free(dync__saved *s)
-{
-    dync__tensor *t = s->t;
-    s->t = NULL;
-    dync__unref(t);
-}
-
-/* ---- operator nodes -------------------------------------------------------------------------- */
-
-static void dync__opnode_release(void *state)
-{
-    dync__opsave *save = state;
-    for (int i = 0; i < save->n_in; i++) {
-        if (save->in[i].t) save->lost = true;
-        dync__saved_free(&save->in[i]);
-    }
-    for (int i = 0; i < save->n_out; i++) {
-        if (save->out[i].t) save->lost = true;
-        dync__saved_free(&save->out[i]);
-    }
-}
-
-static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad_in)
-{
-    for (int i = 0; i < g->n_in; i++) {
-        if (!g->grad_in[i]) continue;
-        grad_in[i] = dync__open(g->grad_in[i]);
-        if (!grad_in[i]) return DYNC_ERR_INTERNAL;
-        dync__ref(grad_in[i]);
-    }
-    return DYNC_OK;
-}
-
-DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
-{
-    if (!strstr(save->call.row->name, "::"))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented",
-                          save->call.row->name);
-    return dync__fail(DYNC_ERR_AUTOGRAD,
-                      "Trying to backward through %s but no autograd formula "
-                      "was registered. Give it one: call it in the "
-                      "forward of a dync_autograd_function.",
-                      save->call.row->name);
-}
-
-static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in,
-                                    const bool *needed, dync__tensor **grad_in, bool create_graph)
-{
-    dync__opsave *save = state;
-    dync__grad g = {0};
-    (void)create_graph;
-    if (save->lost) return dync__gnode_freed_error();
-    if (!save->rule) return dync__opnode_no_rule(save);
-    bool any = false;
-    g.call = &save->call;
-    g.node = save->node;
-    g.n_in = n_in;
-    g.needed = needed;
-    for (int i = 0; i < n_out; i++) {
-        if (!grad_out[i]) continue;
-        dync__ref(grad_out[i]);
-        g.grad_out[i] = dync__give(grad_out[i]);
-        any = true;
-    }
-    if (!any) return DYNC_OK;
-    g.grad_in = dync__scope_alloc((size_t)n_in * sizeof *g.grad_in + 1);
-    if (!g.grad_in) return DYNC_ERR_MEMORY;
-    dync_loc at = dync__tls.at;
-    dync__tls.at = save->call.at;
-    dync_status status = save->rule->fn(&g);
-    dync__tls.at = at;
-    return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
-}
-
-/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by
- * the shapes of the arguments. */
-DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
-{
-    uint64_t bits;
-    v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
-    if (a->kind == DYNC__A_LIST)
-        for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
-    else if (a->kind == DYNC__A_DIMS)
-        for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);
-    else if (a->kind == DYNC__A_STR)
-        v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
-    else if (a->kind != DYNC__A_TENSOR && a->kind != DYNC__A_NONE) {
-        memcpy(&bits, &a->as, sizeof bits);
-        v->word(v, bits);
-    }
-}
-
-DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
-{
-    dync__opsave *save = state;
-    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
-    if (save->lost) return dync__gnode_freed_error();
-    if (!save->rule) return dync__opnode_no_rule(save);
-    v->word(v, (uint64_t)(unsigned)save->call.op);
-    for (int i = 0; i < save->call.nargs && !sizes; i++)
-        dync__opnode_visit_arg(v, &save->call.args[i]);
-    for (int i = 0; i < save->n_in; i++) {
-        dync__ginfo *info = &save->info[i];
-        int64_t *dims = (int64_t *)(uintptr_t)info->dims; /* they stand in the node's block */
-        v->word(v, info->dtype | (uint64_t)info->device << 8);
-        v->layout(v, info->ndim, dims, dims + info->ndim);
-        v->word(v, (uint64_t)dims[2 * info->ndim]);
-        DYNC__TRY(
-            dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
-        v->saved(v, &save->in[i].t, &save->in[i].version);
-    }
-    for (int i = 0; i < save->n_out; i++) {
-        DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
-        v->saved(v, &save->out[i].t, &save->out[i].version);
-    }
-    return DYNC_OK;
-}
-
-static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
-                                               dync__opnode_release, dync__opnode_visit};
-
-/* Carves the parts of a node's state out of one block: first with at NULL to count, then to
- * fill. */
-typedef struct dync__carver {
-    char *at;
-    size_t n;
-} dync__carver;
-static void *dync__carve(dync__carver *c, size_t n)
-{
-    void *p = c->at ? c->at + c->n : NULL;
-    c->n += (n + 15) & ~(size_t)15;
-    return p;
-}
-
-static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *from)
-{
-    if (to) *to = *from;
-    if (from->kind == DYNC__A_TENSOR) {
-        if (to) to->as.t = NULL;
-    } else if (from->kind == DYNC__A_DIMS) {
-        int64_t *dims = dync__carve(c, (size_t)from->n * sizeof *dims);
-        if (dims && from->n) memcpy(dims, from->as.dims, (size_t)from->n * sizeof *dims);
-        if (to) to->as.dims = dims;
-    } else if (from->kind == DYNC__A_STR) {
-        size_t n = strlen(from->as.s) + 1;
-        char *text = dync__carve(c, n);
-        if (text) memcpy(text, from->as.s, n);
-        if (to) to->as.s = text;
-    } else if (from->kind == DYNC__A_LIST) {
-        dync__arg *list = dync__carve(c, (size_t)from->n * sizeof *list);
-        for (int i = 0; i < from->n; i++)
-            dync__carve_arg(c, list ? &list[i] : NULL, &from->as.list[i]);
-        if (to) to->as.list = list;
-    }
-}
-
-static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tensor *t)
-{
-    int n = t->lay.ndim;
-    int64_t *dims = dync__carve(c, (size_t)(2 * n + 1) * sizeof *dims);
-    if (!to) return;
-    to->dtype = t->dtype;
-    to->device = t->device;
-    to->ndim = n;
-    memcpy(dims, t->lay.shape, (size_t)n * sizeof *dims);
-    memcpy(dims + n, t->lay.stride, (size_t)n * sizeof *dims);
-    dims[2 * n] = t->lay.offset;
-    to->dims = dims;
-}
-
-static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in,
-                                      dync__tensor *const *in)
-{
-    dync__opsave *save = dync__carve(c, sizeof *save);
-    dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
-    dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
-    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved),
-                *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
-    for (int i = 0; i < call->nargs; i++)
-        dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
-    for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
-    if (!save) return NULL;
-    save->call = *call;
-    memset(save->call.out, 0, sizeof save->call.out);
-    save->call.args = args;
-    save->info = info;
-    save->in = saved;
-    save->out = out;
-    save->n_in = n_in;
-    save->n_out = call->row->nout;
-    return save;
-}
-
-/* ---- what rules read ------------------------------------------------------------------------- */
-
-static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
-
-DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
-{
-    const dync__opsave *save = dync__grad_save(g);
-    dync__tensor *t = NULL;
-    if (i < 0 || i >= save->n_in) return NULL;
-    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK)
-        return NULL;
-    return dync__give(t);
-}
-
-DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
-{
-    const dync__opsave *save = dync__grad_save(g);
-    dync__tensor *t = NULL;
-    bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
-    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices
-                                                                                   : NULL;
-    /* else it would run here and within slices */
-    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;
-    dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
-    if (slices) dync__gnode_unref(node);
-    return status == DYNC_OK ? dync__give(t) : NULL;
-}
-
-static int dync__arg_tensors(const dync__arg *a)
-{
-    if (a->kind == DYNC__A_TENSOR) return 1;
-    int n = 0;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
-        n += dync__arg_tensors(&a->as.list[i]);
-    return n;
-}
-
-DYNC__FN int dync__grad_index(const dync__grad *g, int position)
-{
-    int i = 0;
-    for (int p = 0; p < position; p++) i += dync__arg_tensors(&g->call->args[p]);
-    return position < g->call->nargs && dync__arg_tensors(&g->call->args[position]) ? i : -1;
-}
-
-DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
-{
-    const dync__ginfo *info = &dync__grad_save(g)->info[i];
-    dync_dims dims = {0};
-    dims.n = info->ndim;
-    memcpy(dims.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
-    return dims;
-}
-
-DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i)
-{
-    return dync__grad_save(g)->info[i].dtype;
-}
-DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i)
-{
-    return dync__grad_save(g)->info[i].device;
-}
-
-DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
-{
-    const dync__ginfo *info = &dync__grad_save(g)->info[i];
-    dync__layout lay = {0};
-    lay.ndim = info->ndim;
-    memcpy(lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims);
-    memcpy(lay.stride, info->dims + info->ndim, (size_t)info->ndim * sizeof *info->dims);
-    lay.offset = info->dims[2 * info->ndim];
-    return lay;
-}
-
-/* The sum over what broadcasting repeated, in the argument's shape. */
-static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t,
-                                      const dync__ginfo *info)
-{
-    dync_dims dims = {0}, shape = {0};
-    int lead = t->lay.ndim - info->ndim;
-    shape.n = info->ndim;
-    memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
-    if (lead < 0) {
-        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim,
-                   (int)info->ndim);
-        return NULL;
-    }
-    for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
-    for (int d = lead; d < t->lay.ndim; d++) {
-        if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
-        if (info->dims[d - lead] != 1) {
-            dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld",
-                       (long long)t->lay.shape[d], d, (long long)info->dims[d - lead]);
-            return NULL;
-        }
-        dims.d[dims.n++] = d;
-    }
-    if (dims.n) h = dync_sum(h, dims, true);
-    return lead ? dync_reshape(h, shape) : h;
-}
-
-DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
-{
-    if (i < 0 || i >= g->n_in || !g->needed[i]) return DYNC_OK;
-    const dync__ginfo *info = &dync__grad_save(g)->info[i];
-    const dync__tensor *t = h ? dync__open(h) : NULL;
-    if (t) h = dync__grad_reduce(h, t, info);
-    if (h && t && t->dtype != info->dtype) h = dync_to_dtype(h, (dync_dtype)info->dtype);
-    if (!t || !h) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
-    g->grad_in[i] = h;
-    return DYNC_OK;
-}
-
-/* ---- recording ------------------------------------------------------------------------------- */
-
-static bool dync__arg_requires(const dync__arg *a)
-{
-    if (a->kind == DYNC__A_TENSOR)
-        return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) ||
-               (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
-        if (dync__arg_requires(&a->as.list[i])) return true;
-    return false;
-}
-
-static bool dync__call_requires(const dync__opcall *c)
-{
-    for (int i = 0; i < c->nargs; i++)
-        if (dync__arg_requires(&c->args[i])) return true;
-    return false;
-}
-
-/* Runs the call. Whatever the bottom is, a write shows in the version of the storage. */
-static dync_status dync__tape_bottom(dync__opcall *c)
-{
-    if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR)
-        return dync__dispatch_bottom(c);
-    dync__storage *storage = c->args[0].as.t->storage;
-    uint32_t version = storage->version;
-    dync__storage_ref(storage);
-    dync_status status = dync__dispatch_bottom(c);
-    if (status == DYNC_OK && storage->version == version) storage->version++;
-    dync__storage_unref(storage);
-    return status;
-}
-
-static dync_status dync__tape_below(dync__opcall *c)
-{
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_bottom(c);
-    dync__tls.grad_enabled_off = off;
-    return status;
-}
-
-DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
-{
-    for (int i = 0; i < c->nout; i++) {
-        dync__unref(c->out[i]);
-        c->out[i] = NULL;
-    }
-}
-
-static dync_status dync__tape_plain(dync__opcall *c)
-{
-    DYNC__TRY(dync__tape_bottom(c));
-    if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) ||
-        c->args[0].kind != DYNC__A_TENSOR)
-        return DYNC_OK;
-    int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
-    if (c->out[0] == c->args[0].as.t ||
-        dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK)
-        return DYNC_OK;
-    dync__tape_drop_outputs(c);
-    return DYNC_ERR_MEMORY;
-}
-
-/* What the rule will read, given which arguments need a gradient. */
-static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *rule,
-                                const dync__gnode *node)
-{
-    uint32_t mask = 0;
-    int i = 0;
-    for (int p = 0; rule && p < c->nargs; p++)
-        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
-            if (node->edge[i].node) mask |= rule->keep[DYNC__MIN(p, 3)];
-    return mask;
-}
-
-/* An argument that shares the memory about to be written is saved as a copy: right, and no knot
- * (node.h). */
-static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__tensor *written)
-{
-    if (!written || t->storage != written->storage) return dync__save(s, t, false);
-    dync__arg arg = dync__arg_t(t);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tensor *copy = NULL;
-    dync__tls.grad_enabled_off = true;
-    dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
-    dync__tls.grad_enabled_off = off;
-    if (status != DYNC_OK) return status;
-    s->t = copy;
-    s->version = copy->storage->version;
-    return DYNC_OK;
-}
-
-static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask,
-                                   dync__tensor *const *in, const dync__tensor *written)
-{
-    int i = 0;
-    for (int p = 0; p < c->nargs; p++)
-        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
-            if (mask & DYNC__KEEP_ARG(p)) DYNC__TRY(dync__save_arg(&save->in[i], in[i], written));
-    return DYNC_OK;
-}
-
-static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
-                                     dync__tensor *const *in, const dync__tensor *written,
-                                     const dync__grad_rule *rule, uint32_t *mask)
-{
-    dync__opsave *save = node->state;
-    save->rule = rule;
-    save->node = node;
-    for (int i = 0; i < node->n_in; i++) DYNC__TRY(dync__grad_edge(in[i], &node->edge[i]));
-    *mask = dync__keep_mask(c, rule, node);
-    return dync__save_args(save, c, *mask, in, written);
-}
-
-/* The node of a call about to run. written: the tensor it writes in place, or NULL. mask: what is
- * to be kept. */
-static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule *rule,
-                                    const dync__tensor *written, dync__gnode **out, uint32_t *mask)
-{
-    dync__tensor *few[DYNC__MAX_ARGS], **in = few;
-    int n = dync__opcall_tensors(c, in, DYNC__MAX_ARGS);
-    dync_status status = DYNC_ERR_MEMORY;
-    if (n > DYNC__MAX_ARGS) {
-        in = dync__alloc((size_t)n * sizeof *in);
-        if (!in) return DYNC_ERR_MEMORY;
-        dync__opcall_tensors(c, in, n);
-    }
-    dync__carver carver = {NULL, 0};
-    dync__carve_call(&carver, c, n, in);
-    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->row->nout, carver.n);
-    if (node) {
-        carver.at = node->state;
-        carver.n = 0;
-        dync__carve_call(&carver, c, n, in);
-        status = dync__opnode_fill(node, c, in, written, rule, mask);
-    }
-    if (in != few) dync__free(in, (size_t)n * sizeof *in);
-    if (status == DYNC_OK)
-        *out = node;
-    else
-        dync__gnode_unref(node);
-    return status;
-}
-
-static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
-{
-    for (int i = 0; i < c->nargs; i++)
-        if (c->args[i].kind == DYNC__A_TENSOR && c->args[i].as.t == t) return true;
-    return false;
-}
-
-static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i,
-                                            const dync__grad_rule *rule, uint32_t mask)
-{
-    dync__tensor *t = c->out[i];
-    dync__opsave *save = node->state;
-    dync__gnode_set_out(node, i, t);
-    if (mask & DYNC__KEEP_OUT(i)) DYNC__TRY(dync__save(&save->out[i], t, true));
-    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) ||
-        dync__tape_is_argument(c, t))
-        return DYNC_OK;
-    dync__grad_meta *meta = dync__grad_meta_of(t);
-    if (!meta) return DYNC_ERR_MEMORY;
-    if (c->row->cls == DYNC__VIEW) {
-        DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
-    } else {
-        dync__grad_meta_no_view(t); /* how the operator made it is its own business */
-    }
-    dync__grad_meta_set_node(t, node, i);
-    return DYNC_OK;
-}
-
-static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rule)
-{
-    dync__gnode *node = NULL;
-    uint32_t mask = 0;
-    DYNC__TRY(dync__opnode_new(c, rule, NULL, &node, &mask));
-    dync_status status = dync__tape_below(c);
-    for (int i = 0; status == DYNC_OK && i < c->nout; i++) {
-        status = dync__tape_attach_output(c, node, i, rule, mask);
-        if (status != DYNC_OK) dync__tape_drop_outputs(c);
-    }
-    dync__gnode_unref(node);
-    return status;
-}
-
-/* An operator whose functional form is differentiated by its parts: computed aside and written
- * over. */
-DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
-{
-    dync__arg args[2];
-    dync__tensor *value = NULL;
-    DYNC__TRY(dync__inplace_check(c->args[0].as.t));
-    DYNC__TRY(dync__op_run(c->row->inplace_of, c->nargs, c->args, &value));
-    args[0] = c->args[0];
-    args[1] = dync__arg_t(value);
-    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);
-    c->nout = status == DYNC_OK;
-    dync__unref(value);
-    return status;
-}
-
-static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_rule *rule)
-{
-    dync__tensor *self = c->args[0].as.t;
-    dync__gnode *node = NULL;
-    dync__rebasing rebasing = {NULL, NULL};
-    uint32_t mask = 0;
-    DYNC__TRY(dync__inplace_check(self));
-    DYNC__TRY(dync__opnode_new(c, rule, self, &node, &mask));
-    dync__opsave *save = node->state;
-    dync__gnode_set_out(node, 0, self);
-    dync_status status = mask & DYNC__KEEP_OUT(0) ? dync__save(&save->out[0], self, true) : DYNC_OK;
-    if (status == DYNC_OK) status = dync__rebase_prepare(self, node, &rebasing);
-    if (status == DYNC_OK) status = dync__tape_below(c);
-    if (status == DYNC_OK) {
-        if (save->out[0].t) save->out[0].version = self->storage->version;
-        dync__rebase_commit(self, &rebasing);
-    }
-    dync__rebase_drop(&rebasing);
-    dync__gnode_unref(node);
-    return status;
-}
-
-static dync_status dync__tape_inplace(dync__opcall *c)
-{
-    int functional = c->row->inplace_of;
-    /* integers have no history */
-    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype))
-        return dync__tape_plain(c);
-    if (functional < 0) { /* set_ */
-        DYNC__TRY(dync__inplace_check(c->args[0].as.t));
-        return dync__tape_plain(c);
-    }
-    const dync__op_row *row = dync__op_info(functional);
-    const dync__grad_rule *rule = dync__grad_rule_of(functional);
-    if (!rule && row->cls == DYNC__FACTORY) rule = dync__grad_rule_zero();
-    if (!rule && row->decompose) return dync__tape_by_copy(c);
-    return dync__tape_record_inplace(c, rule);
-}
-
-static dync_status dync__tape_expand(dync__opcall *c)
-{
-    dync__info info[DYNC__MAX_OUT];
-    /* says what is wrong with the arguments */
-    if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));
-    return dync__op_decompose(c);
-}
-
-static dync_status dync__tape_call(dync__opcall *c)
-{
-    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
-    const dync__op_row *row = c->row;
-    if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
-    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
-    const dync__grad_rule *rule = dync__grad_rule_of(c->op);
-    if (!rule && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return dync__tape_expand(c);
-    return dync__tape_record(c, rule);
-}
-DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
-DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
-
-/* ==== autograd/visit.c ============================================================================= */
-/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in
- * an order that only the form of the graph decides, and each told to a visitor. After node.c;
- * engine.c runs the same nodes. */
-
-DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
-{
-    for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
-    dync__vec_free(&l->at);
-    dync__map_free(&l->index);
-}
-
-DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
-{
-    uint64_t at;
-    if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
-    if (!dync__vec_reserve(&l->at, l->at.n + 1) ||
-        !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n))
-        return false;
-    dync__gnode_ref(node);
-    l->at.at[l->at.n++] = node;
-    return true;
-}
-
-/* Breadth first: the list is its own queue. */
-DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
-{
-    for (int i = 0; i < w->n_roots; i++)
-        if (!dync__gnode_list_add(l, w->root[i].node)) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < l->at.n; i++)
-        for (int k = 0; k < l->at.at[i]->n_in; k++)
-            if (!dync__gnode_list_add(l, l->at.at[i]->edge[k].node)) return DYNC_ERR_MEMORY;
-    return DYNC_OK;
-}
-
-static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor *v)
-{
-    for (int i = 0; i < list->n; i++) {
-        const dync__hook_entry *h = &list->at[i];
-        v->word(v, 1 | (uint64_t)h->kind << 8 | (uint64_t)(unsigned)h->nr << 16);
-        v->word(v, h->kind == DYNC__HOOK_AFTER ? (uint64_t)(uintptr_t)h->after
-                                               : (uint64_t)(uintptr_t)h->fn);
-        v->word(v, (uint64_t)(uintptr_t)h->user);
-    }
-    v->word(v, 0);
-}
-
-DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
-{
-    bool leaf = dync__gnode_is_accumulate(node);
-    v->word(v, leaf ? 1 : (uint64_t)(uintptr_t)node->cls->visit);
-    v->word(v, (uint64_t)(unsigned)node->n_in << 32 | (uint64_t)(unsigned)node->n_out);
-    for (int i = 0; i < node->n_out; i++) {
-        const dync__ginfo *info = &node->out[i];
-        v->word(v, info->dtype | (uint64_t)info->device << 8);
-        /* they stand in the node's block */
-        v->layout(v, info->ndim, (int64_t *)(uintptr_t)info->dims, NULL);
-    }
-    dync__gnode_visit_hooks(dync__gnode_hooks(node), v);
-    if (leaf) return DYNC_OK;
-    if (!node->cls->visit) v->opaque = true;
-    return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
-}
-DYNC__COLD
-
-/* ==== autograd/view.c ============================================================================== */
-/* autograd/view.c: views and writing in place. After node.c, before tape.c.
- *
- * A view knows its base, the tensor at the root of its views. Writing into a view is a write into
- * its base: the base gets a CopySlices node, which routes the gradient of the written part through
- * the operation's own node, and the view gets a node that takes it out of the base again. Other
- * views of that base see by the storage's version that their node is old and are given a new one
- * when asked. Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views"
- * and CopySlices. */
-
-typedef struct dync__geometry { /* of a base and of a view into it */
-    dync__layout base, view;
-    uint8_t dtype;
-    uint16_t device;
-    /* CopySlices: the node of the operation that wrote the view. Owned */
-    dync__gnode *inner;
-} dync__geometry;
-
-/* ---- the gradient of a base from that of a view ---------------------------------------------- */
-
-/* in elements of the storage */
-typedef struct dync__view_span {
-    int64_t low, size;
-} dync__view_span;
-
-DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
-{
-    int64_t first = lay->offset, last = lay->offset;
-    for (int d = 0; d < lay->ndim; d++) {
-        if (dync__sz_eq(lay->shape[d], 0)) return;
-        int64_t reach = dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]);
-        if (lay->stride[d] < 0)
-            first = dync__sz_add(first, reach);
-        else
-            last = dync__sz_add(last, reach);
-    }
-    int64_t end = dync__sz_add(last, 1), low = first;
-    if (span->size != 0) {
-        end = dync__sz_max(dync__sz_add(span->low, span->size), end);
-        low = dync__sz_min(span->low, first);
-    }
-    span->low = low;
-    span->size = dync__sz_sub(end, low);
-}
-
-DYNC__RARE static dync_dims dync__view_dims(int n, const int64_t *d)
-{
-    dync_dims dims = {0};
-    dims.n = n;
-    memcpy(dims.d, d, (size_t)n * sizeof *d);
-    return dims;
-}
-
-DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
-{
-    dync__arg args[3];
-    dync__tensor *out = NULL;
-    args[0] = dync__arg_dims(shape.n, shape.d);
-    args[1] = dync__arg_dtype(dtype);
-    args[2] = dync__arg_device(device);
-    return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
-}
-
-static dync_tensor *dync__view_arange(int64_t n, int device)
-{
-    dync__arg args[5];
-    dync__tensor *out = NULL;
-    args[0] = dync__arg_i(0);
-    args[1] = dync__arg_i(n);
-    args[2] = dync__arg_i(1);
-    args[3] = dync__arg_dtype(DYNC_I64);
-    args[4] = dync__arg_device(device);
-    return dync__op_run(DYNC__OP_arange, 5, args, &out) == DYNC_OK ? dync__give(out) : NULL;
-}
-
-/* The places of a layout's elements, counted from low, in its shape. */
-static dync_tensor *dync__view_places(const dync__layout *lay, int64_t low, int device)
-{
-    dync_tensor *sum = NULL;
-    for (int d = 0; d < lay->ndim; d++) {
-        dync_dims shape = {0};
-        shape.n = lay->ndim;
-        for (int k = 0; k < lay->ndim; k++) shape.d[k] = k == d ? lay->shape[d] : 1;
-        dync_tensor *part =
-            dync_mul(dync_view(dync__view_arange(lay->shape[d], device), shape), lay->stride[d]);
-        sum = sum ? dync_add(sum, part) : dync_add(part, lay->offset - low);
-        if (!sum) return NULL;
-    }
-    return sum;
-}
-
-/* Sums away dims that repeat the same elements; the layout loses them (size 1). */
-static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
-{
-    dync_dims dims = {0};
-    for (int d = 0; d < lay->ndim; d++)
-        if (lay->stride[d] == 0 && lay->shape[d] > 1) {
-            dims.d[dims.n++] = d;
-            lay->shape[d] = 1;
-        }
-    return dims.n ? dync_sum(g, dims, true) : g;
-}
-
-/* What lies at view's places, added up where some are one place, as base has it: 0 where only base
- * is. */
-DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
-                                             const dync__layout *view, int dtype, int device)
-{
-    dync__view_span span = {0, 0}, own = {0, 0};
-    dync__layout part = *view;
-    dync__view_span_add(&own, base);
-    span = own;
-    dync__view_span_add(&span, view);
-    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) &&
-                 dync__sz_eq(own.size, span.size);
-    dync_dims flat = dync_shape(span.size);
-    dync_tensor *buffer =
-        dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
-    grad = dync__view_sum_repeats(grad, &part);
-    if (!buffer || !grad) return NULL;
-    if (span.size == 0) return buffer;
-    if (!dync__layout_is_apart(&part)) {
-        dync_dims n = {1, {-1}};
-        buffer = dync_scatter_add(dync_reshape(buffer, n), 0,
-                                  dync_reshape(dync__view_places(&part, span.low, device), n),
-                                  dync_reshape(grad, n));
-        if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
-    } else {
-        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape),
-                                             dync__view_dims(part.ndim, part.stride),
-                                             dync__sz_sub(part.offset, span.low));
-        if (!dync_copy_(place, grad)) return NULL;
-        if (whole) return buffer;
-    }
-    return dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape),
-                           dync__view_dims(base->ndim, base->stride),
-                           dync__sz_sub(base->offset, span.low));
-}
-
-/* An element of the base that lies at several of its places, as in windows or an expanded tensor,
- * gets an equal part at each: the view that made the base adds them up again. */
-DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
-                                                const dync__layout *view, int dtype, int device)
-{
-    dync_tensor *out = dync__strided_transfer(grad, base, view, dtype, device);
-    if (!out || dync__layout_is_dense(base) || dync__layout_is_apart(base)) return out;
-    dync__layout part = *base;
-    double repeats = 1;
-    for (int d = 0; d < base->ndim; d++)
-        if (base->stride[d] == 0 && base->shape[d] > 1) {
-            repeats *= (double)base->shape[d];
-            part.shape[d] = 1;
-        }
-    if (repeats > 1) out = dync_div(out, repeats);
-    if (dync__layout_is_apart(&part)) return out;
-    dync_tensor *one =
-        dync_ones(dync__view_dims(part.ndim, part.shape), .device = (dync_device)device);
-    dync_tensor *places = dync__strided_transfer(one, &part, &part, DYNC_F32, device);
-    return dync_to_dtype(dync_div(out, places), (dync_dtype)dtype);
-}
-
-/* ---- a view's own node, when its base was written -------------------------------------------- */
-
-static dync__tensor *dync__view_take(dync_tensor *handle)
-{
-    dync__tensor *t = handle ? dync__open(handle) : NULL;
-    if (t) dync__ref(t);
-    return t;
-}
-
-static dync_status dync__view_pending(void)
-{
-    return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
-}
-
-static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out,
-                                        int n_in, const bool *needed, dync__tensor **grad_in,
-                                        bool create_graph)
-{
-    const dync__geometry *geo = state;
-    (void)n_out, (void)n_in, (void)create_graph;
-    if (!grad_out[0] || !needed[0]) return DYNC_OK;
-    dync__ref(grad_out[0]);
-    dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view,
-                                               geo->dtype, geo->device);
-    grad_in[0] = dync__view_take(g);
-    return grad_in[0] ? DYNC_OK : dync__view_pending();
-}
-static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
-{
-    const dync__geometry *geo = state;
-    const dync__layout *both[2] = {&geo->base, &geo->view};
-    v->word(v, geo->dtype | (uint64_t)geo->device << 8);
-    for (int k = 0; k < 2; k++) {
-        v->word(v, (uint64_t)both[k]->ndim);
-        v->word(v, (uint64_t)both[k]->offset);
-        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->shape[d]);
-        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->stride[d]);
-    }
-    return DYNC_OK;
-}
-static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run,
-                                                         NULL, NULL, dync__as_strided_visit};
-
-DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
-                                                   const dync__tensor *base,
-                                                   const dync__tensor *view, int n_in)
-{
-    dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
-    if (!node) return NULL;
-    dync__geometry *geo = node->state;
-    geo->base = base->lay;
-    geo->view = view->lay;
-    geo->dtype = base->dtype;
-    geo->device = base->device;
-    return node;
-}
-
-static bool dync__view_is_stale(const dync__tensor *t)
-{
-    const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD ||
-        !dync__tensor_requires_grad(meta->base))
-        return false;
-    return meta->view_version != t->storage->version ||
-           (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
-}
-
-DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
-{
-    dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
-    if (!node) return DYNC_ERR_MEMORY;
-    dync__gnode_set_out(node, 0, t);
-    dync_status status = dync__grad_edge(t->grad->base, &node->edge[0]);
-    if (status == DYNC_OK) dync__grad_meta_set_node(t, node, 0);
-    dync__gnode_unref(node);
-    return status;
-}
-
-DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
-{
-    *out = (dync__gedge){NULL, 0};
-    if (!dync__tensor_requires_grad(t)) return DYNC_OK;
-    if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
-    const dync__grad_meta *meta = dync__grad_meta_peek(t);
-    if (meta && meta->node) {
-        dync__gnode_ref(meta->node);
-        *out = (dync__gedge){meta->node, meta->nr};
-        return DYNC_OK;
-    }
-    out->node = dync__accumulate_node(t);
-    return out->node ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind)
-{
-    dync__grad_meta *meta = dync__grad_meta_of(view);
-    if (!meta) return DYNC_ERR_MEMORY;
-    dync__tensor *base = source;
-    const dync__grad_meta *of = dync__grad_meta_peek(source);
-    if (of && of->base) {
-        base = of->base;
-        if (kind == DYNC__VIEW_NORMAL) kind = of->view_kind;
-    }
-    dync__ref(base);
-    dync__unref(meta->base);
-    meta->base = base;
-    meta->view_kind = (uint8_t)kind;
-    meta->view_version = view->storage->version;
-    return DYNC_OK;
-}
-
-/* ---- writing in place ------------------------------------------------------------------------ */
-
-DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
-{
-    static const char no_grad[] =
-        "A view was created in no_grad mode and is being modified inplace with grad mode "
-        "enabled. Given that this use case is ambiguous "
-        "and error-prone, it is forbidden. You can clarify your code by moving both the view and "
-        "the inplace either both inside the "
-        "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-        "want the inplace to be tracked).";
-    static const char multi[] =
-        "a view is being modified inplace that is the output of a function that returns multiple "
-        "views. Such functions do not allow the "
-        "output views to be modified inplace. You should replace the inplace operation by an "
-        "out-of-place one.";
-    static const char custom[] =
-        "a view is being modified inplace that was created inside a custom function. This would "
-        "break the gradient that the function "
-        "gives. Clone it inside the function.";
-    switch (self->grad && self->grad->base ? self->grad->view_kind : DYNC__VIEW_NONE) {
-    case DYNC__VIEW_NO_GRAD: return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
-    case DYNC__VIEW_MULTI: return dync__fail(DYNC_ERR_AUTOGRAD, multi);
-    case DYNC__VIEW_CUSTOM: return dync__fail(DYNC_ERR_AUTOGRAD, custom);
-    default: return DYNC_OK;
-    }
-}
-
-DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
-{
-    DYNC__TRY(dync__view_kind_check(self));
-    if (!dync__tensor_requires_grad(self)) return DYNC_OK;
-    bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
-    if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD,
-                      "%sa leaf Variable that requires grad is being used in "
-                      "an in-place operation. Write it inside of "
-                      "DYNC_NO_GRAD, or "
-                      "write a dync_clone of it",
-                      of_leaf ? "a view of " : "");
-}
-
-static void dync__copy_slices_destroy(void *state)
-{
-    dync__gnode_unref(((dync__geometry *)state)->inner);
-}
-static void dync__copy_slices_release(void *state)
-{
-    dync__gnode_release(((dync__geometry *)state)->inner);
-}
-
-/* The gradient of the whole base: that of the written part has gone through the operation, the rest
- * passes. */
-static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in,
-                                          const bool *needed, dync__tensor **grad_in)
-{
-    dync__view_span span = {0, 0};
-    dync__view_span_add(&span, &geo->base);
-    bool whole = dync__layout_is_contiguous(&geo->base);
-    dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape),
-              flat = dync_shape(span.size);
-    dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
-    dync_tensor *base = whole ? buffer
-                              : dync_as_strided(buffer, shape,
-                                                dync__view_dims(geo->base.ndim, geo->base.stride),
-                                                dync__sz_sub(geo->base.offset, span.low));
-    dync__ref(grad);
-    if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
-    dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape),
-                                        dync__view_dims(geo->view.ndim, geo->view.stride),
-                                        dync__sz_sub(geo->view.offset, span.low));
-    dync__tensor *part_grad = dync__view_take(dync_clone(part));
-    if (!part_grad) return dync__view_pending();
-    dync_status status =
-        dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
-    dync__unref(part_grad);
-    if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
-    dync__tensor *inner = grad_in[0];
-    grad_in[0] = NULL;
-    dync_tensor *written = inner ? dync_copy_(part, dync__give(inner)) : dync_zero_(part);
-    if (written) grad_in[0] = dync__view_take(base);
-    return grad_in[0] ? DYNC_OK : dync__view_pending();
-}
-
-static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out,
-                                         int n_in, const bool *needed, dync__tensor **grad_in,
-                                         bool create_graph)
-{
-    (void)n_out, (void)create_graph;
-    if (!grad_out[0]) return DYNC_OK;
-    return dync__copy_slices_into(state, grad_out[0], n_in, needed, grad_in);
-}
-static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
-{
-    DYNC__TRY(dync__as_strided_visit(state, v));
-    return dync__gnode_visit(((dync__geometry *)state)->inner, v);
-}
-static const dync__gnode_class dync__copy_slices_class = {
-    "CopySlices", dync__copy_slices_run, dync__copy_slices_release, dync__copy_slices_destroy,
-    dync__copy_slices_visit};
-
-DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
-{
-    dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
-    if (!node) return NULL;
-    memcpy(node->state, slices->state, sizeof(dync__geometry));
-    dync__gnode_set_out(node, 0, part);
-    dync__gnode_ref(slices);
-    node->edge[0].node = slices;
-    return node;
-}
-
-static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
-{
-    dync__tensor *base = self->grad->base;
-    if (!dync__grad_meta_of(base)) return DYNC_ERR_MEMORY;
-    dync__gnode *slices =
-        dync__geometry_node(&dync__copy_slices_class, base, self, DYNC__MAX(node->n_in, 1));
-    if (!slices) return DYNC_ERR_MEMORY;
-    out->base_node = slices;
-    dync__gnode_set_out(slices, 0, base);
-    ((dync__geometry *)slices->state)->inner = node;
-    dync__gnode_ref(node);
-    node->slices = slices;
-    DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
-    for (int i = 1; i < node->n_in; i++) {
-        slices->edge[i] = node->edge[i];
-        if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
-    }
-    return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
-                                          dync__rebasing *out)
-{
-    out->self_node = out->base_node = NULL;
-    if (!dync__grad_meta_of(self)) return DYNC_ERR_MEMORY;
-    if (self->grad->base) return dync__rebase_view(self, node, out);
-    dync__gnode_ref(node);
-    out->self_node = node;
-    return DYNC_OK;
-}
-
-DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *r)
-{
-    if (r->base_node) dync__grad_meta_set_node(self->grad->base, r->base_node, 0);
-    dync__grad_meta_set_node(self, r->self_node, 0);
-    dync__rebase_drop(r);
-}
-
-DYNC__FN void dync__rebase_drop(dync__rebasing *r)
-{
-    dync__gnode_unref(r->self_node);
-    dync__gnode_unref(r->base_node);
-    r->self_node = r->base_node = NULL;
-}
 DYNC__PLAIN
 
 /* ==== nn/nn.h ====================================================================================== */
@@ -55349,9 +55358,9 @@ DYNC__FN dync__module *dync__layer_new(const char *class_name);
 DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);
 /* all >= 1, or an error */
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes);
-/* recurrent.c */
+/* recursion: recurrent.c runs layers of the table in layers.c, and reads them by its functions */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);
-/* attention.c */
+/* recursion: attention.c does the same */
 DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args,
                                                     int nargs);
 DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);
@@ -55365,617 +55374,6 @@ DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_v
 DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *, dync__str *out);
 #endif
 DYNC__COLD
-
-/* ==== nn/init.c ==================================================================================== */
-/* nn/init.c: initial values of parameters, PyTorch's. After module.c, before layers.c.
- *
- * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b =
- * 1 / sqrt(fan_in) (He et al. 2015, arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 /
- * fan_in)). */
-
-/* Registers t, which the scope owns, as m's. */
-static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *handle, bool is_buffer)
-{
-    dync__tensor *t = handle ? dync__open(handle) : NULL;
-    if (!t) return false;
-    if (!is_buffer) {
-        dync__tensor_set_requires_grad(t, true);
-        t->flags |= DYNC__T_PARAMETER;
-    }
-    dync__ref(t);
-    return dync__module_put(m, name, t, is_buffer);
-}
-
-static dync_make dync__init_make(dync_dims shape, int dtype)
-{
-    dync_make make = {0};
-    make.shape = shape;
-    make.dtype = (dync_dtype)dtype;
-    return make;
-}
-
-DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound)
-{
-    bool off = dync__tls.grad_enabled_off;
-    dync_scope scope = dync_scope_begin();
-    dync__tls.grad_enabled_off = true;
-    bool ok = dync__init_keep(
-        m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound),
-        false);
-    dync__tls.grad_enabled_off = off;
-    dync_scope_end(&scope);
-    return ok;
-}
-
-DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape)
-{
-    dync_scope scope = dync_scope_begin();
-    bool ok = dync__init_keep(m, name, dync_randn_opt(dync__init_make(shape, DYNC_F32)), false);
-    dync_scope_end(&scope);
-    return ok;
-}
-
-DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype,
-                              double value, bool is_buffer)
-{
-    dync_scope scope = dync_scope_begin();
-    bool ok = dync__init_keep(
-        m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
-    dync_scope_end(&scope);
-    return ok;
-}
-
-/* ==== nn/attention.c =============================================================================== */
-/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and
- * value. After init.c, before layers.c. */
-
-/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
-static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
-{
-    int64_t e = m->ints[0], heads = m->ints[1];
-    dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
-    dync_tensor *b = dync_slice(dync__layer_tensor(m, "in_proj_bias"), 0, i * e, (i + 1) * e, 1);
-    dync_tensor *y = dync_unflatten(dync_linear(x, w, b), -1, dync_shape(heads, e / heads));
-    return dync_transpose(y, 1, 2);
-}
-
-/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S]
- * (none: all is seen) -> [N, L, E] */
-DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args,
-                                                    int nargs)
-{
-    dync_tensor *in[3], *mask = NULL;
-    if (nargs < 1 || nargs > 4) {
-        dync__fail(DYNC_ERR_VALUE,
-                   "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
-        return DYNC_NONE;
-    }
-    for (int i = 0; i < 3; i++) {
-        bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
-        in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
-        if (!in[i]) return DYNC_NONE;
-        if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
-            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]",
-                       (long long)m->ints[0]);
-            return DYNC_NONE;
-        }
-    }
-    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3])))
-        return DYNC_NONE;
-    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1),
-                *v = dync__mha_project(m, in[2], 2);
-    dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
-    y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
-    y = dync__module_call_one(m->child.at[0], y);
-    return y ? dync_v_tensor(y) : DYNC_NONE;
-}
-
-DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
-{
-    const int64_t sizes[2] = {features, heads};
-    if (heads > 0 && features % heads)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dync_nn_multihead_attention: embed_dim must be "
-                          "divisible by num_heads, got %lld and %d",
-                          (long long)features, heads),
-               NULL;
-    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes)
-                          ? dync__layer_new("MultiheadAttention")
-                          : NULL;
-    if (!m) return NULL;
-    m->args = "query, key, value, mask";
-    memcpy(m->ints, sizes, sizeof sizes);
-    double xavier = sqrt(6.0 / (4.0 * (double)features));
-    bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
-              dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
-    dync_module *made = ok ? dync_nn_linear(features, features, true) : NULL;
-    dync__module *out = dync__module_peek(made);
-    if (!out) return dync__module_give(dync__layer_done(m, false));
-    ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
-    dync__module_add(m, "out_proj", out);
-    return dync__module_give(dync__layer_done(m, ok && m->child.n == 1));
-}
-
-/* ==== nn/layers.c ================================================================================== */
-/* nn/layers.c: the modules at hand. After init.c, before optim.c.
- *
- * One row per class: its name in files, its forward. What a layer is configured by stands in ints
- * and floats of the module, so that a file restores it; its weights are found by PyTorch's
- * names. */
-
-DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
-{
-    return dync__handle(dync__module_tensor(m, name));
-}
-
-/* ---- forward --------------------------------------------------------------------------------- */
-
-static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
-{
-    return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
-}
-
-static dync_tensor *dync__layer_identity(dync__module *m, dync_tensor *x) { return (void)m, x; }
-static dync_tensor *dync__layer_relu(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_relu(x);
-}
-static dync_tensor *dync__layer_sigmoid(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_sigmoid(x);
-}
-static dync_tensor *dync__layer_tanh(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_tanh(x);
-}
-static dync_tensor *dync__layer_gelu(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_gelu(x);
-}
-static dync_tensor *dync__layer_silu(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_silu(x);
-}
-static dync_tensor *dync__layer_leaky_relu(dync__module *m, dync_tensor *x)
-{
-    return dync_leaky_relu(x, m->floats[0]);
-}
-static dync_tensor *dync__layer_softmax(dync__module *m, dync_tensor *x)
-{
-    return dync_softmax(x, (int)m->ints[0]);
-}
-static dync_tensor *dync__layer_flatten(dync__module *m, dync_tensor *x)
-{
-    return (void)m, dync_flatten(x, 1, -1);
-}
-static dync_tensor *dync__layer_dropout(dync__module *m, dync_tensor *x)
-{
-    return dync_dropout(x, m->floats[0], m->training);
-}
-static dync_tensor *dync__layer_embedding(dync__module *m, dync_tensor *x)
-{
-    return dync_embedding(dync__layer_tensor(m, "weight"), x);
-}
-
-static dync_tensor *dync__layer_conv2d(dync__module *m, dync_tensor *x)
-{
-    dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}},
-              one = {2, {1, 1}};
-    return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride,
-                       padding, one, 1);
-}
-
-static dync_tensor *dync__layer_conv1d(dync__module *m, dync_tensor *x)
-{
-    dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
-    return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride,
-                       padding, one, 1);
-}
-
-static dync_tensor *dync__layer_conv_transpose2d(dync__module *m, dync_tensor *x)
-{
-    dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}},
-              zero = {2, {0, 0}}, one = {2, {1, 1}};
-    return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
-                                 stride, padding, zero, 1, one);
-}
-
-static dync_tensor *dync__layer_batch_norm2d(dync__module *m, dync_tensor *x)
-{
-    dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
-    if (m->training && batches) dync_add_(batches, 1);
-    return dync_batch_norm(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
-                           dync__layer_tensor(m, "running_mean"),
-                           dync__layer_tensor(m, "running_var"), m->training, m->floats[0],
-                           m->floats[1]);
-}
-
-static dync_tensor *dync__layer_layer_norm(dync__module *m, dync_tensor *x)
-{
-    dync_dims shape = {1, {m->ints[0]}};
-    return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
-                           m->floats[0]);
-}
-
-static dync_tensor *dync__layer_group_norm(dync__module *m, dync_tensor *x)
-{
-    return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"),
-                           dync__layer_tensor(m, "bias"), m->floats[0]);
-}
-
-static dync_tensor *dync__layer_rms_norm(dync__module *m, dync_tensor *x)
-{
-    dync_dims shape = {1, {m->ints[0]}};
-    return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
-}
-
-static dync_dims dync__layer_pair(int64_t n)
-{
-    dync_dims dims = {2, {n, n}};
-    return dims;
-}
-
-static dync_tensor *dync__layer_max_pool2d(dync__module *m, dync_tensor *x)
-{
-    return dync_max_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]),
-                           dync__layer_pair(m->ints[2]), dync__layer_pair(1), false);
-}
-
-static dync_tensor *dync__layer_avg_pool2d(dync__module *m, dync_tensor *x)
-{
-    return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]),
-                           dync__layer_pair(m->ints[2]), false, true);
-}
-
-/* What a module gives is the one argument of the next: a list, too. */
-static dync_value dync__layer_sequential(dync__module *m, const dync_value *args, int nargs)
-{
-    if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
-    dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
-    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++)
-        x = dync__module_call(m->child.at[i], 1, &x);
-    return x;
-}
-
-/* ---- classes --------------------------------------------------------------------------------- */
-
-typedef struct dync__layer_class {
-    const char *name;
-    dync__layer_forward forward;
-    dync__layer_forward_values forward_values;
-} dync__layer_class;
-static const dync__layer_class dync__layer_classes[] = {
-    {"AvgPool2d", dync__layer_avg_pool2d, NULL},
-    {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
-    {"Conv1d", dync__layer_conv1d, NULL},
-    {"Conv2d", dync__layer_conv2d, NULL},
-    {"ConvTranspose2d", dync__layer_conv_transpose2d, NULL},
-    {"Dropout", dync__layer_dropout, NULL},
-    {"Embedding", dync__layer_embedding, NULL},
-    {"Flatten", dync__layer_flatten, NULL},
-    {"GELU", dync__layer_gelu, NULL},
-    {"GRU", NULL, dync__layer_recurrent},
-    {"GroupNorm", dync__layer_group_norm, NULL},
-    {"Identity", dync__layer_identity, NULL},
-    {"LSTM", NULL, dync__layer_recurrent},
-    {"LayerNorm", dync__layer_layer_norm, NULL},
-    {"LeakyReLU", dync__layer_leaky_relu, NULL},
-    {"Linear", dync__layer_linear, NULL},
-    {"MaxPool2d", dync__layer_max_pool2d, NULL},
-    {"MultiheadAttention", NULL, dync__layer_multihead_attention},
-    {"RMSNorm", dync__layer_rms_norm, NULL},
-    {"RNN", NULL, dync__layer_recurrent},
-    {"ReLU", dync__layer_relu, NULL},
-    {"Sequential", NULL, dync__layer_sequential},
-    {"SiLU", dync__layer_silu, NULL},
-    {"Sigmoid", dync__layer_sigmoid, NULL},
-    {"Softmax", dync__layer_softmax, NULL},
-    {"Tanh", dync__layer_tanh, NULL},
-};
-
-static const dync__layer_class *dync__layer_find(const char *name)
-{
-    for (int i = 0; i < DYNC__COUNT_OF(dync__layer_classes); i++)
-        if (strcmp(dync__layer_classes[i].name, name) == 0) return &dync__layer_classes[i];
-    return NULL;
-}
-
-/* Classes of the user, process-wide. */
-typedef struct dync__user_class {
-    const char *name;
-    dync_forward_values forward;
-} dync__user_class;
-static struct {
-    dync__mutex lock;
-    DYNC__VEC(dync__user_class) at;
-} dync__user_classes;
-
-static void dync__user_classes_free(void) { dync__vec_free(&dync__user_classes.at); }
-
-DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward)
-{
-    if (!class_name || !*class_name || !forward)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dync_module_register_class: expected a name and a forward");
-    if (dync__layer_find(class_name))
-        return dync__fail(DYNC_ERR_VALUE, "duplicate name: %s", class_name);
-    dync__user_class c = {dync__intern(class_name), forward};
-    if (!c.name) return DYNC_ERR_MEMORY;
-    dync__at_shutdown(dync__user_classes_free);
-    dync__lock(&dync__user_classes.lock);
-    bool done = false;
-    for (int i = 0; i < dync__user_classes.at.n; i++)
-        if (strcmp(dync__user_classes.at.at[i].name, class_name) == 0) {
-            dync__user_classes.at.at[i].forward = forward;
-            done = true;
-        }
-    if (!done) done = dync__vec_push(&dync__user_classes.at, c);
-    dync__unlock(&dync__user_classes.lock);
-    return done ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-DYNC__FN dync_status dync__module_find_class(dync__module *m)
-{
-    const dync__layer_class *c = dync__layer_find(m->class_name);
-    if (c) {
-        m->layer = c->forward;
-        m->layer_values = c->forward_values;
-        return DYNC_OK;
-    }
-    dync__lock(&dync__user_classes.lock);
-    for (int i = 0; i < dync__user_classes.at.n; i++)
-        if (strcmp(dync__user_classes.at.at[i].name, m->class_name) == 0)
-            m->forward_values = dync__user_classes.at.at[i].forward;
-    dync__unlock(&dync__user_classes.lock);
-    if (m->forward_values) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE,
-                      "module class \"%s\" is not known: dync_module_register_class comes first",
-                      m->class_name);
-}
-
-/* ---- constructors ---------------------------------------------------------------------------- */
-
-DYNC__FN dync__module *dync__layer_new(const char *class_name)
-{
-    dync__module *m = dync__module_alloc(class_name);
-    if (m && dync__module_find_class(m) == DYNC_OK) return m;
-    dync__module_free(m);
-    return NULL;
-}
-
-/* m, or NULL where its making failed. */
-DYNC__FN dync__module *dync__layer_done(dync__module *m, bool ok)
-{
-    if (ok) return m;
-    dync__module_free(m);
-    return NULL;
-}
-
-DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
-{
-    for (int i = 0; i < n; i++) {
-        if (sizes[i] < 1)
-            return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what,
-                              (long long)sizes[i]),
-                   false;
-        /* a few of them side by side are counted without a check */
-        if (sizes[i] > INT64_MAX / 16)
-            return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what,
-                              (long long)sizes[i]),
-                   false;
-    }
-    return true;
-}
-
-DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
-DYNC_API dync_module *dync_nn_sigmoid(void)
-{
-    return dync__module_give(dync__layer_new("Sigmoid"));
-}
-DYNC_API dync_module *dync_nn_tanh(void) { return dync__module_give(dync__layer_new("Tanh")); }
-DYNC_API dync_module *dync_nn_gelu(void) { return dync__module_give(dync__layer_new("GELU")); }
-DYNC_API dync_module *dync_nn_silu(void) { return dync__module_give(dync__layer_new("SiLU")); }
-DYNC_API dync_module *dync_nn_flatten(void)
-{
-    return dync__module_give(dync__layer_new("Flatten"));
-}
-
-DYNC_API dync_module *dync_nn_identity(void)
-{
-    return dync__module_give(dync__layer_new("Identity"));
-}
-
-DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
-{
-    dync__module *m = dync__layer_new("LeakyReLU");
-    if (m) m->floats[0] = negative_slope;
-    return dync__module_give(m);
-}
-
-DYNC_API dync_module *dync_nn_softmax(int dim)
-{
-    dync__module *m = dync__layer_new("Softmax");
-    if (m) m->ints[0] = dim;
-    return dync__module_give(m);
-}
-
-DYNC_API dync_module *dync_nn_dropout(double p)
-{
-    if (!(p >= 0 && p <= 1))
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dropout probability has to be between 0 and 1, but got %g", p),
-               NULL;
-    dync__module *m = dync__layer_new("Dropout");
-    if (m) m->floats[0] = p;
-    return dync__module_give(m);
-}
-
-DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
-{
-    const int64_t sizes[2] = {in, out};
-    dync__module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear")
-                                                                    : NULL;
-    if (!m) return NULL;
-    m->ints[0] = in;
-    m->ints[1] = out;
-    double bound = 1 / sqrt((double)in);
-    bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) &&
-              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
-    return dync__module_give(dync__layer_done(m, ok));
-}
-
-/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by
- * out */
-static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in,
-                                      int64_t out, int kernel, int stride, int padding, bool bias,
-                                      int dims, bool transposed)
-{
-    const int64_t sizes[4] = {in, out, kernel, stride};
-    if (padding < 0)
-        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
-    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
-    if (!m) return NULL;
-    memcpy(m->ints, sizes, sizeof sizes);
-    m->ints[4] = padding;
-    dync_dims shape = {2 + dims, {transposed ? in : out, transposed ? out : in, kernel, kernel}};
-    double bound = 1 / sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
-    bool ok = dync__init_uniform(m, "weight", shape, bound) &&
-              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
-    return dync__layer_done(m, ok);
-}
-
-DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding,
-                                     bool bias)
-{
-    return dync__module_give(dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride,
-                                              padding, bias, 1, false));
-}
-
-DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding,
-                                     bool bias)
-{
-    return dync__module_give(dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride,
-                                              padding, bias, 2, false));
-}
-
-DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride,
-                                               int padding, bool bias)
-{
-    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in,
-                                              out, kernel, stride, padding, bias, 2, true));
-}
-
-DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
-{
-    dync__module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features)
-                          ? dync__layer_new("BatchNorm2d")
-                          : NULL;
-    if (!m) return NULL;
-    m->ints[0] = features;
-    m->floats[0] = 0.1;  /* momentum */
-    m->floats[1] = 1e-5; /* eps */
-    dync_dims n = dync_shape(features);
-    bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) &&
-              dync__init_full(m, "bias", n, DYNC_F32, 0, false) &&
-              dync__init_full(m, "running_mean", n, DYNC_F32, 0, true) &&
-              dync__init_full(m, "running_var", n, DYNC_F32, 1, true) &&
-              dync__init_full(m, "num_batches_tracked", DYNC_SCALAR, DYNC_I64, 0, true);
-    return dync__module_give(dync__layer_done(m, ok));
-}
-
-/* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
-static dync__module *dync__layer_norm(const char *what, const char *class_name, int64_t first,
-                                      int64_t features, bool bias)
-{
-    const int64_t sizes[2] = {first, features};
-    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
-    if (!m) return NULL;
-    memcpy(m->ints, sizes, sizeof sizes);
-    m->floats[0] = 1e-5;
-    dync_dims n = dync_shape(features);
-    bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) &&
-              (!bias || dync__init_full(m, "bias", n, DYNC_F32, 0, false));
-    return dync__layer_done(m, ok);
-}
-
-DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
-{
-    return dync__module_give(
-        dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true));
-}
-
-DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
-{
-    return dync__module_give(
-        dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false));
-}
-
-DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
-{
-    if (groups > 0 && channels % groups)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dync_nn_group_norm: num_channels must be divisible by "
-                          "num_groups, got %lld and %lld",
-                          (long long)channels, (long long)groups),
-               NULL;
-    return dync__module_give(
-        dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
-}
-
-DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
-{
-    const int64_t sizes[2] = {count, features};
-    dync__module *m =
-        dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
-    if (!m) return NULL;
-    memcpy(m->ints, sizes, sizeof sizes);
-    return dync__module_give(
-        dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features))));
-}
-
-static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
-{
-    const int64_t sizes[2] = {kernel, stride};
-    if (padding < 0)
-        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", class_name, padding),
-               NULL;
-    dync__module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
-    if (!m) return NULL;
-    memcpy(m->ints, sizes, sizeof sizes);
-    m->ints[2] = padding;
-    return m;
-}
-
-DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding)
-{
-    return dync__module_give(dync__layer_pool("MaxPool2d", kernel, stride, padding));
-}
-DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding)
-{
-    return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding));
-}
-
-DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
-{
-    bool ok = n >= 0 && (n == 0 || children);
-    dync__module *m = ok ? dync__layer_new("Sequential") : NULL;
-    if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
-    for (int i = 0; ok && i < n; i++) {
-        char name[16];
-        dync__format(name, sizeof name, "%d", i);
-        dync__module *child = children[i] ? dync__module_open(children[i], "dync_sequential")
-                                          : NULL;
-        if (m && child)
-            dync__module_add(m, name, child);
-        else if (m)
-            dync__fail(DYNC_ERR_VALUE, "dync_sequential: module %d is NULL", i);
-        else if (child && !child->parent)
-            dync__module_free(child);
-    }
-    if (m && m->child.n == n) return dync__module_give(m);
-    dync__module_free(m);
-    return NULL;
-}
 
 /* ==== nn/module.c ================================================================================== */
 /* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After
@@ -56524,6 +55922,65 @@ DYNC__FN dync_tensor *dync__module_call_one(dync__module *m, dync_tensor *x)
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }
 
+/* ==== nn/init.c ==================================================================================== */
+/* nn/init.c: initial values of parameters, PyTorch's. After module.c, before layers.c.
+ *
+ * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b =
+ * 1 / sqrt(fan_in) (He et al. 2015, arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 /
+ * fan_in)). */
+
+/* Registers t, which the scope owns, as m's. */
+static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *handle, bool is_buffer)
+{
+    dync__tensor *t = handle ? dync__open(handle) : NULL;
+    if (!t) return false;
+    if (!is_buffer) {
+        dync__tensor_set_requires_grad(t, true);
+        t->flags |= DYNC__T_PARAMETER;
+    }
+    dync__ref(t);
+    return dync__module_put(m, name, t, is_buffer);
+}
+
+static dync_make dync__init_make(dync_dims shape, int dtype)
+{
+    dync_make make = {0};
+    make.shape = shape;
+    make.dtype = (dync_dtype)dtype;
+    return make;
+}
+
+DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound)
+{
+    bool off = dync__tls.grad_enabled_off;
+    dync_scope scope = dync_scope_begin();
+    dync__tls.grad_enabled_off = true;
+    bool ok = dync__init_keep(
+        m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound),
+        false);
+    dync__tls.grad_enabled_off = off;
+    dync_scope_end(&scope);
+    return ok;
+}
+
+DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape)
+{
+    dync_scope scope = dync_scope_begin();
+    bool ok = dync__init_keep(m, name, dync_randn_opt(dync__init_make(shape, DYNC_F32)), false);
+    dync_scope_end(&scope);
+    return ok;
+}
+
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype,
+                              double value, bool is_buffer)
+{
+    dync_scope scope = dync_scope_begin();
+    bool ok = dync__init_keep(
+        m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
+    dync_scope_end(&scope);
+    return ok;
+}
+
 /* ==== nn/optim.c =================================================================================== */
 /* nn/optim.c: SGD, Adam, AdamW. After layers.c, the last of this folder.
  *
@@ -56775,6 +56232,558 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr)
     dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
     dync_scope_end(&scope);
     return done ? DYNC_OK : dync_error();
+}
+
+/* ==== nn/layers.c ================================================================================== */
+/* nn/layers.c: the modules at hand. After init.c, before optim.c.
+ *
+ * One row per class: its name in files, its forward. What a layer is configured by stands in ints
+ * and floats of the module, so that a file restores it; its weights are found by PyTorch's
+ * names. */
+
+DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
+{
+    return dync__handle(dync__module_tensor(m, name));
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
+{
+    return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
+}
+
+static dync_tensor *dync__layer_identity(dync__module *m, dync_tensor *x) { return (void)m, x; }
+static dync_tensor *dync__layer_relu(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_relu(x);
+}
+static dync_tensor *dync__layer_sigmoid(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_sigmoid(x);
+}
+static dync_tensor *dync__layer_tanh(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_tanh(x);
+}
+static dync_tensor *dync__layer_gelu(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_gelu(x);
+}
+static dync_tensor *dync__layer_silu(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_silu(x);
+}
+static dync_tensor *dync__layer_leaky_relu(dync__module *m, dync_tensor *x)
+{
+    return dync_leaky_relu(x, m->floats[0]);
+}
+static dync_tensor *dync__layer_softmax(dync__module *m, dync_tensor *x)
+{
+    return dync_softmax(x, (int)m->ints[0]);
+}
+static dync_tensor *dync__layer_flatten(dync__module *m, dync_tensor *x)
+{
+    return (void)m, dync_flatten(x, 1, -1);
+}
+static dync_tensor *dync__layer_dropout(dync__module *m, dync_tensor *x)
+{
+    return dync_dropout(x, m->floats[0], m->training);
+}
+static dync_tensor *dync__layer_embedding(dync__module *m, dync_tensor *x)
+{
+    return dync_embedding(dync__layer_tensor(m, "weight"), x);
+}
+
+static dync_tensor *dync__layer_conv2d(dync__module *m, dync_tensor *x)
+{
+    dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}},
+              one = {2, {1, 1}};
+    return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride,
+                       padding, one, 1);
+}
+
+static dync_tensor *dync__layer_conv1d(dync__module *m, dync_tensor *x)
+{
+    dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
+    return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride,
+                       padding, one, 1);
+}
+
+static dync_tensor *dync__layer_conv_transpose2d(dync__module *m, dync_tensor *x)
+{
+    dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}},
+              zero = {2, {0, 0}}, one = {2, {1, 1}};
+    return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
+                                 stride, padding, zero, 1, one);
+}
+
+static dync_tensor *dync__layer_batch_norm2d(dync__module *m, dync_tensor *x)
+{
+    dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
+    if (m->training && batches) dync_add_(batches, 1);
+    return dync_batch_norm(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
+                           dync__layer_tensor(m, "running_mean"),
+                           dync__layer_tensor(m, "running_var"), m->training, m->floats[0],
+                           m->floats[1]);
+}
+
+static dync_tensor *dync__layer_layer_norm(dync__module *m, dync_tensor *x)
+{
+    dync_dims shape = {1, {m->ints[0]}};
+    return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"),
+                           m->floats[0]);
+}
+
+static dync_tensor *dync__layer_group_norm(dync__module *m, dync_tensor *x)
+{
+    return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"),
+                           dync__layer_tensor(m, "bias"), m->floats[0]);
+}
+
+static dync_tensor *dync__layer_rms_norm(dync__module *m, dync_tensor *x)
+{
+    dync_dims shape = {1, {m->ints[0]}};
+    return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
+}
+
+static dync_dims dync__layer_pair(int64_t n)
+{
+    dync_dims dims = {2, {n, n}};
+    return dims;
+}
+
+static dync_tensor *dync__layer_max_pool2d(dync__module *m, dync_tensor *x)
+{
+    return dync_max_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]),
+                           dync__layer_pair(m->ints[2]), dync__layer_pair(1), false);
+}
+
+static dync_tensor *dync__layer_avg_pool2d(dync__module *m, dync_tensor *x)
+{
+    return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]),
+                           dync__layer_pair(m->ints[2]), false, true);
+}
+
+/* What a module gives is the one argument of the next: a list, too. */
+static dync_value dync__layer_sequential(dync__module *m, const dync_value *args, int nargs)
+{
+    if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
+    dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
+    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++)
+        x = dync__module_call(m->child.at[i], 1, &x);
+    return x;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+typedef struct dync__layer_class {
+    const char *name;
+    dync__layer_forward forward;
+    dync__layer_forward_values forward_values;
+} dync__layer_class;
+static const dync__layer_class dync__layer_classes[] = {
+    {"AvgPool2d", dync__layer_avg_pool2d, NULL},
+    {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
+    {"Conv1d", dync__layer_conv1d, NULL},
+    {"Conv2d", dync__layer_conv2d, NULL},
+    {"ConvTranspose2d", dync__layer_conv_transpose2d, NULL},
+    {"Dropout", dync__layer_dropout, NULL},
+    {"Embedding", dync__layer_embedding, NULL},
+    {"Flatten", dync__layer_flatten, NULL},
+    {"GELU", dync__layer_gelu, NULL},
+    {"GRU", NULL, dync__layer_recurrent},
+    {"GroupNorm", dync__layer_group_norm, NULL},
+    {"Identity", dync__layer_identity, NULL},
+    {"LSTM", NULL, dync__layer_recurrent},
+    {"LayerNorm", dync__layer_layer_norm, NULL},
+    {"LeakyReLU", dync__layer_leaky_relu, NULL},
+    {"Linear", dync__layer_linear, NULL},
+    {"MaxPool2d", dync__layer_max_pool2d, NULL},
+    {"MultiheadAttention", NULL, dync__layer_multihead_attention},
+    {"RMSNorm", dync__layer_rms_norm, NULL},
+    {"RNN", NULL, dync__layer_recurrent},
+    {"ReLU", dync__layer_relu, NULL},
+    {"Sequential", NULL, dync__layer_sequential},
+    {"SiLU", dync__layer_silu, NULL},
+    {"Sigmoid", dync__layer_sigmoid, NULL},
+    {"Softmax", dync__layer_softmax, NULL},
+    {"Tanh", dync__layer_tanh, NULL},
+};
+
+static const dync__layer_class *dync__layer_find(const char *name)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__layer_classes); i++)
+        if (strcmp(dync__layer_classes[i].name, name) == 0) return &dync__layer_classes[i];
+    return NULL;
+}
+
+/* Classes of the user, process-wide. */
+typedef struct dync__user_class {
+    const char *name;
+    dync_forward_values forward;
+} dync__user_class;
+static struct {
+    dync__mutex lock;
+    DYNC__VEC(dync__user_class) at;
+} dync__user_classes;
+
+static void dync__user_classes_free(void) { dync__vec_free(&dync__user_classes.at); }
+
+DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward)
+{
+    if (!class_name || !*class_name || !forward)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_module_register_class: expected a name and a forward");
+    if (dync__layer_find(class_name))
+        return dync__fail(DYNC_ERR_VALUE, "duplicate name: %s", class_name);
+    dync__user_class c = {dync__intern(class_name), forward};
+    if (!c.name) return DYNC_ERR_MEMORY;
+    dync__at_shutdown(dync__user_classes_free);
+    dync__lock(&dync__user_classes.lock);
+    bool done = false;
+    for (int i = 0; i < dync__user_classes.at.n; i++)
+        if (strcmp(dync__user_classes.at.at[i].name, class_name) == 0) {
+            dync__user_classes.at.at[i].forward = forward;
+            done = true;
+        }
+    if (!done) done = dync__vec_push(&dync__user_classes.at, c);
+    dync__unlock(&dync__user_classes.lock);
+    return done ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__module_find_class(dync__module *m)
+{
+    const dync__layer_class *c = dync__layer_find(m->class_name);
+    if (c) {
+        m->layer = c->forward;
+        m->layer_values = c->forward_values;
+        return DYNC_OK;
+    }
+    dync__lock(&dync__user_classes.lock);
+    for (int i = 0; i < dync__user_classes.at.n; i++)
+        if (strcmp(dync__user_classes.at.at[i].name, m->class_name) == 0)
+            m->forward_values = dync__user_classes.at.at[i].forward;
+    dync__unlock(&dync__user_classes.lock);
+    if (m->forward_values) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE,
+                      "module class \"%s\" is not known: dync_module_register_class comes first",
+                      m->class_name);
+}
+
+/* ---- constructors ---------------------------------------------------------------------------- */
+
+DYNC__FN dync__module *dync__layer_new(const char *class_name)
+{
+    dync__module *m = dync__module_alloc(class_name);
+    if (m && dync__module_find_class(m) == DYNC_OK) return m;
+    dync__module_free(m);
+    return NULL;
+}
+
+/* m, or NULL where its making failed. */
+DYNC__FN dync__module *dync__layer_done(dync__module *m, bool ok)
+{
+    if (ok) return m;
+    dync__module_free(m);
+    return NULL;
+}
+
+DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
+{
+    for (int i = 0; i < n; i++) {
+        if (sizes[i] < 1)
+            return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what,
+                              (long long)sizes[i]),
+                   false;
+        /* a few of them side by side are counted without a check */
+        if (sizes[i] > INT64_MAX / 16)
+            return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what,
+                              (long long)sizes[i]),
+                   false;
+    }
+    return true;
+}
+
+DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
+DYNC_API dync_module *dync_nn_sigmoid(void)
+{
+    return dync__module_give(dync__layer_new("Sigmoid"));
+}
+DYNC_API dync_module *dync_nn_tanh(void) { return dync__module_give(dync__layer_new("Tanh")); }
+DYNC_API dync_module *dync_nn_gelu(void) { return dync__module_give(dync__layer_new("GELU")); }
+DYNC_API dync_module *dync_nn_silu(void) { return dync__module_give(dync__layer_new("SiLU")); }
+DYNC_API dync_module *dync_nn_flatten(void)
+{
+    return dync__module_give(dync__layer_new("Flatten"));
+}
+
+DYNC_API dync_module *dync_nn_identity(void)
+{
+    return dync__module_give(dync__layer_new("Identity"));
+}
+
+DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
+{
+    dync__module *m = dync__layer_new("LeakyReLU");
+    if (m) m->floats[0] = negative_slope;
+    return dync__module_give(m);
+}
+
+DYNC_API dync_module *dync_nn_softmax(int dim)
+{
+    dync__module *m = dync__layer_new("Softmax");
+    if (m) m->ints[0] = dim;
+    return dync__module_give(m);
+}
+
+DYNC_API dync_module *dync_nn_dropout(double p)
+{
+    if (!(p >= 0 && p <= 1))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dropout probability has to be between 0 and 1, but got %g", p),
+               NULL;
+    dync__module *m = dync__layer_new("Dropout");
+    if (m) m->floats[0] = p;
+    return dync__module_give(m);
+}
+
+DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
+{
+    const int64_t sizes[2] = {in, out};
+    dync__module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear")
+                                                                    : NULL;
+    if (!m) return NULL;
+    m->ints[0] = in;
+    m->ints[1] = out;
+    double bound = 1 / sqrt((double)in);
+    bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) &&
+              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
+    return dync__module_give(dync__layer_done(m, ok));
+}
+
+/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by
+ * out */
+static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in,
+                                      int64_t out, int kernel, int stride, int padding, bool bias,
+                                      int dims, bool transposed)
+{
+    const int64_t sizes[4] = {in, out, kernel, stride};
+    if (padding < 0)
+        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
+    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
+    if (!m) return NULL;
+    memcpy(m->ints, sizes, sizeof sizes);
+    m->ints[4] = padding;
+    dync_dims shape = {2 + dims, {transposed ? in : out, transposed ? out : in, kernel, kernel}};
+    double bound = 1 / sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
+    bool ok = dync__init_uniform(m, "weight", shape, bound) &&
+              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
+    return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding,
+                                     bool bias)
+{
+    return dync__module_give(dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride,
+                                              padding, bias, 1, false));
+}
+
+DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding,
+                                     bool bias)
+{
+    return dync__module_give(dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride,
+                                              padding, bias, 2, false));
+}
+
+DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride,
+                                               int padding, bool bias)
+{
+    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in,
+                                              out, kernel, stride, padding, bias, 2, true));
+}
+
+DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
+{
+    dync__module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features)
+                          ? dync__layer_new("BatchNorm2d")
+                          : NULL;
+    if (!m) return NULL;
+    m->ints[0] = features;
+    m->floats[0] = 0.1;  /* momentum */
+    m->floats[1] = 1e-5; /* eps */
+    dync_dims n = dync_shape(features);
+    bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) &&
+              dync__init_full(m, "bias", n, DYNC_F32, 0, false) &&
+              dync__init_full(m, "running_mean", n, DYNC_F32, 0, true) &&
+              dync__init_full(m, "running_var", n, DYNC_F32, 1, true) &&
+              dync__init_full(m, "num_batches_tracked", DYNC_SCALAR, DYNC_I64, 0, true);
+    return dync__module_give(dync__layer_done(m, ok));
+}
+
+/* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
+static dync__module *dync__layer_norm(const char *what, const char *class_name, int64_t first,
+                                      int64_t features, bool bias)
+{
+    const int64_t sizes[2] = {first, features};
+    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    if (!m) return NULL;
+    memcpy(m->ints, sizes, sizeof sizes);
+    m->floats[0] = 1e-5;
+    dync_dims n = dync_shape(features);
+    bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) &&
+              (!bias || dync__init_full(m, "bias", n, DYNC_F32, 0, false));
+    return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
+{
+    return dync__module_give(
+        dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true));
+}
+
+DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
+{
+    return dync__module_give(
+        dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false));
+}
+
+DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
+{
+    if (groups > 0 && channels % groups)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_nn_group_norm: num_channels must be divisible by "
+                          "num_groups, got %lld and %lld",
+                          (long long)channels, (long long)groups),
+               NULL;
+    return dync__module_give(
+        dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
+}
+
+DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
+{
+    const int64_t sizes[2] = {count, features};
+    dync__module *m =
+        dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
+    if (!m) return NULL;
+    memcpy(m->ints, sizes, sizeof sizes);
+    return dync__module_give(
+        dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features))));
+}
+
+static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
+{
+    const int64_t sizes[2] = {kernel, stride};
+    if (padding < 0)
+        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", class_name, padding),
+               NULL;
+    dync__module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    if (!m) return NULL;
+    memcpy(m->ints, sizes, sizeof sizes);
+    m->ints[2] = padding;
+    return m;
+}
+
+DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding)
+{
+    return dync__module_give(dync__layer_pool("MaxPool2d", kernel, stride, padding));
+}
+DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding)
+{
+    return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding));
+}
+
+DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
+{
+    bool ok = n >= 0 && (n == 0 || children);
+    dync__module *m = ok ? dync__layer_new("Sequential") : NULL;
+    if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
+    for (int i = 0; ok && i < n; i++) {
+        char name[16];
+        dync__format(name, sizeof name, "%d", i);
+        dync__module *child = children[i] ? dync__module_open(children[i], "dync_sequential")
+                                          : NULL;
+        if (m && child)
+            dync__module_add(m, name, child);
+        else if (m)
+            dync__fail(DYNC_ERR_VALUE, "dync_sequential: module %d is NULL", i);
+        else if (child && !child->parent)
+            dync__module_free(child);
+    }
+    if (m && m->child.n == n) return dync__module_give(m);
+    dync__module_free(m);
+    return NULL;
+}
+
+/* ==== nn/attention.c =============================================================================== */
+/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and
+ * value. After init.c, before layers.c. */
+
+/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
+static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
+{
+    int64_t e = m->ints[0], heads = m->ints[1];
+    dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *b = dync_slice(dync__layer_tensor(m, "in_proj_bias"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *y = dync_unflatten(dync_linear(x, w, b), -1, dync_shape(heads, e / heads));
+    return dync_transpose(y, 1, 2);
+}
+
+/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S]
+ * (none: all is seen) -> [N, L, E] */
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args,
+                                                    int nargs)
+{
+    dync_tensor *in[3], *mask = NULL;
+    if (nargs < 1 || nargs > 4) {
+        dync__fail(DYNC_ERR_VALUE,
+                   "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
+        return DYNC_NONE;
+    }
+    for (int i = 0; i < 3; i++) {
+        bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
+        in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
+        if (!in[i]) return DYNC_NONE;
+        if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
+            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]",
+                       (long long)m->ints[0]);
+            return DYNC_NONE;
+        }
+    }
+    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3])))
+        return DYNC_NONE;
+    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1),
+                *v = dync__mha_project(m, in[2], 2);
+    dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
+    y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
+    y = dync__module_call_one(m->child.at[0], y);
+    return y ? dync_v_tensor(y) : DYNC_NONE;
+}
+
+DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
+{
+    const int64_t sizes[2] = {features, heads};
+    if (heads > 0 && features % heads)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_nn_multihead_attention: embed_dim must be "
+                          "divisible by num_heads, got %lld and %d",
+                          (long long)features, heads),
+               NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes)
+                          ? dync__layer_new("MultiheadAttention")
+                          : NULL;
+    if (!m) return NULL;
+    m->args = "query, key, value, mask";
+    memcpy(m->ints, sizes, sizeof sizes);
+    double xavier = sqrt(6.0 / (4.0 * (double)features));
+    bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
+              dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
+    dync_module *made = ok ? dync_nn_linear(features, features, true) : NULL;
+    dync__module *out = dync__module_peek(made);
+    if (!out) return dync__module_give(dync__layer_done(m, false));
+    ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
+    dync__module_add(m, "out_proj", out);
+    return dync__module_give(dync__layer_done(m, ok && m->child.n == 1));
 }
 
 /* ==== nn/recurrent.c =============================================================================== */

@@ -22,6 +22,8 @@ DYNC__LEVELS_BEGIN
 #include "base/base.h"
 #include "base/handle.h"
 #include "base/pass.h"
+DYNC__COLD
+#include "base/num.c"
 DYNC__WARM
 #include "base/os.c"
 #include "base/err.c"
@@ -32,7 +34,6 @@ DYNC__WARM
 #include "base/map.c"
 DYNC__COLD
 #include "base/str.c"
-#include "base/num.c"
 DYNC__WARM
 #include "base/rng.c"
 DYNC__COLD
@@ -76,13 +77,13 @@ DYNC__COLD
 #include "loop/vecmath.h"
 #include "loop/simplify.c"
 #include "loop/cost.c"
-#include "loop/fuse.c"
 #include "loop/fuse_map.c"
 #include "loop/fuse_merge.c"
+#include "loop/fuse.c"
 #include "loop/unroll.c"
 #include "loop/schedule.c"
-#include "loop/vecmath_erf.c"
 #include "loop/vecmath_exp.c"
+#include "loop/vecmath_erf.c"
 #include "loop/vecmath_inverse.c"
 #include "loop/vecmath_log.c"
 #include "loop/vecmath_pow.c"
@@ -169,10 +170,11 @@ DYNC__PLAIN
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
 DYNC__COLD
-#include "runtime/epilogue.c"
+#include "runtime/text.c"
 #include "runtime/memplan.c"
 #include "runtime/perf.c"
 #include "runtime/tune.c"
+#include "runtime/epilogue.c"
 #include "runtime/convs.c"
 #include "runtime/check.c"
 #include "runtime/pass.c"
@@ -211,31 +213,32 @@ DYNC__PLAIN
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
+DYNC__WARM
+#include "autograd/node.c"
 DYNC__COLD
+#include "autograd/hooks.c"
+DYNC__WARM
+#include "autograd/visit.c"
+#include "autograd/engine.c"
+DYNC__COLD
+#include "autograd/view.c"
 #include "autograd/autograd.c"
 DYNC__WARM
-#include "autograd/engine.c"
+#include "autograd/tape.c"
 DYNC__COLD
 #include "autograd/function.c"
 #include "autograd/grads.c"
-#include "autograd/grads_nn.c"
 #include "autograd/grads_reduce.c"
+#include "autograd/grads_nn.c"
 #include "autograd/grads_view.c"
-#include "autograd/hooks.c"
-DYNC__WARM
-#include "autograd/node.c"
-#include "autograd/tape.c"
-#include "autograd/visit.c"
-DYNC__COLD
-#include "autograd/view.c"
 DYNC__PLAIN
 #include "nn/nn.h"
 DYNC__COLD
-#include "nn/init.c"
-#include "nn/attention.c"
-#include "nn/layers.c"
 #include "nn/module.c"
+#include "nn/init.c"
 #include "nn/optim.c"
+#include "nn/layers.c"
+#include "nn/attention.c"
 #include "nn/recurrent.c"
 DYNC__PLAIN
 #include "graph/graph.h"

@@ -1,19 +1,34 @@
 /* tools/layers.c: the include order is the architecture.
  *
- *   la yers src/dync.in.h src/dync_cuda.in.h src/..every file.. lists first: their orders, one
- *     after the other
+ *   layers src/dync.in.h src/dync_cuda.in.h src/..every file..     lists first: their orders, one
+ * after the other
  *
  * The order is that of dync.in.h. A file may include only what stands above it there, .c files are
  * included by nobody else, and each .c file of src/ is named in dync.in.h once. Tables (.def.h)
  * belong to their folder: only its files may include them. Folders must appear in the order below.
- * Prints each breach; silent where there is none. */
+ *
+ * Inside a folder that is marked so below, a name is used after the file that defines it, as well:
+ * who reads from top to bottom meets nothing that he has not met. What cannot be so says it: the
+ * declaration in the header follows a comment that begins with "recursion:". The other folders are
+ * counted, so that who has ordered one marks it.
+ * Prints each breach; but for the count silent where there is none. */
 #include "tool.h"
 
-static const char *const folders[] = {"api",     "base",    "tensor",  "loop",     "codegen",
-                                      "kernel",  "runtime", "op",      "autograd", "nn",
-                                      "graph",   "capture", "aot",     "inductor", "backend",
-                                      "program", "minify",  "compile", "cuda"};
-enum { N_FOLDERS = sizeof folders / sizeof folders[0], MAX_FILES = 1024 };
+/* in order: are names defined before their use inside it? */
+static const struct {
+    const char *name;
+    bool inside;
+} folders[] = {{"api", true},      {"base", true},     {"tensor", true},  {"loop", true},
+               {"codegen", false}, {"kernel", false},  {"runtime", true}, {"op", false},
+               {"autograd", true}, {"nn", true},       {"graph", false},  {"capture", false},
+               {"aot", false},     {"inductor", true}, {"backend", true}, {"program", false},
+               {"minify", false},  {"compile", true},  {"cuda", false}};
+enum {
+    N_FOLDERS = sizeof folders / sizeof folders[0],
+    MAX_FILES = 1024,
+    MAX_NAMES = 16384,
+    MAX_NAME = 96
+};
 static char listed[MAX_FILES][TOOL_PATH];
 static int n_listed, n_breaches;
 
@@ -37,8 +52,8 @@ static int folder_rank(const char *path)
     if (!slash) return -1;
     while (start > path && start[-1] != '/') start--;
     for (int i = 0; i < N_FOLDERS; i++)
-        if (strlen(folders[i]) == (size_t)(slash - start) &&
-            strncmp(folders[i], start, (size_t)(slash - start)) == 0)
+        if (strlen(folders[i].name) == (size_t)(slash - start) &&
+            strncmp(folders[i].name, start, (size_t)(slash - start)) == 0)
             return i;
     return -1;
 }
@@ -99,6 +114,183 @@ static void check_file(const char *file)
     free(text);
 }
 
+/* ---- inside folders: names before the file that defines them ---------------------------------- */
+
+/* A name that files share: where it is defined (a place in the list), or marked as recursion. */
+typedef struct shared {
+    char name[MAX_NAME];
+    int at, folder, seen; /* seen: the file that was found to use it last */
+    bool recursion;
+} shared;
+static shared names[MAX_NAMES];
+static int n_names, ahead[N_FOLDERS];
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Behind the comment, the text in quotes or the character that begins at s; s where none does. */
+static const char *skip_quiet(const char *s)
+{
+    if (s[0] == '/' && s[1] == '*') {
+        const char *end = strstr(s + 2, "*/");
+        return end ? end + 2 : s + strlen(s);
+    }
+    if (*s != '"' && *s != '\'') return s;
+    const char *end = s + 1;
+    while (*end && *end != *s) end += *end == '\\' && end[1] ? 2 : 1;
+    return *end ? end + 1 : end;
+}
+
+/* The next word at or behind s, outside comments and quotes; NULL at the end. */
+static const char *next_word(const char *s, size_t *n)
+{
+    while (*s) {
+        const char *behind = skip_quiet(s);
+        if (behind != s) {
+            s = behind;
+            continue;
+        }
+        if (is_letter(*s)) {
+            for (*n = 1; is_letter(s[*n]);) ++*n;
+            return s;
+        }
+        s++;
+    }
+    return NULL;
+}
+
+static bool word_is(const char *s, size_t n, const char *word)
+{
+    return strlen(word) == n && memcmp(s, word, n) == 0;
+}
+
+/* Behind the bracket that closes the one at s. */
+static const char *skip_brackets(const char *s)
+{
+    int depth = 0;
+    while (*s) {
+        const char *behind = skip_quiet(s);
+        if (behind != s) {
+            s = behind;
+            continue;
+        }
+        if (*s == '(' || *s == '[') depth++;
+        if (*s == ')' || *s == ']') depth--;
+        s++;
+        if (depth == 0) break;
+    }
+    return s;
+}
+
+static const char *skip_space(const char *s)
+{
+    while (*s == ' ' || *s == '\n' || *s == '\t') s++;
+    return s;
+}
+
+/* Does a comment that begins with "recursion:" stand right before s? */
+static bool is_recursion(const char *text, const char *s)
+{
+    while (s > text && (s[-1] == ' ' || s[-1] == '\n')) s--;
+    if (s - text < 4 || s[-1] != '/' || s[-2] != '*') return false;
+    for (s -= 3; s > text && !(s[0] == '/' && s[1] == '*');) s--;
+    return strncmp(s, "/* recursion:", 13) == 0;
+}
+
+/* The name that a declaration of shared functions or data declares, from behind DYNC__FN or
+ * DYNC__DATA; *end: behind it and its brackets. */
+static bool read_name(const char *s, char name[MAX_NAME], const char **end)
+{
+    size_t n;
+    for (const char *word; (word = next_word(s, &n)) != NULL; s = word + n) {
+        const char *behind = skip_space(word + n);
+        bool own = n > 6 && memcmp(word, "dync__", 6) == 0 && n < MAX_NAME;
+        if (!own || !strchr("([=;{", *behind)) continue;
+        memcpy(name, word, n);
+        name[n] = 0;
+        while (*behind == '(' || *behind == '[') behind = skip_space(skip_brackets(behind));
+        *end = behind;
+        return true;
+    }
+    return false;
+}
+
+static shared *find_name(const char *name, size_t n, int folder)
+{
+    for (int i = 0; i < n_names; i++)
+        if (names[i].folder == folder && word_is(name, n, names[i].name)) return &names[i];
+    return NULL;
+}
+
+static void note_name(const char *name, int folder, int at, bool recursion)
+{
+    shared *known = find_name(name, strlen(name), folder);
+    if (!known) {
+        if (n_names == MAX_NAMES) tool_die("more than %d shared names", MAX_NAMES);
+        known = &names[n_names++];
+        snprintf(known->name, sizeof known->name, "%s", name);
+        known->folder = folder;
+        known->at = known->seen = -1;
+    }
+    known->recursion = known->recursion || recursion;
+    if (at >= 0) known->at = at;
+}
+
+/* Definitions of a .c file, marks of a header. */
+static void note_names(const char *file)
+{
+    char *text = tool_read(file), name[MAX_NAME];
+    bool header = has_suffix(file, ".h");
+    size_t n;
+    if (!text) tool_die("cannot read %s", file);
+    for (const char *word = next_word(text, &n), *s; word; word = next_word(s, &n)) {
+        bool data = word_is(word, n, header ? "DYNC__DATA_DECL" : "DYNC__DATA");
+        bool fn = word_is(word, n, "DYNC__FN");
+        const char *begin = word;
+        s = word + n;
+        if ((!fn && !data) || !read_name(s, name, &s)) continue;
+        if (header)
+            note_name(name, folder_rank(file), -1, is_recursion(text, begin));
+        else if (data || *s == '{')
+            note_name(name, folder_rank(file), position(file), false);
+    }
+    free(text);
+}
+
+static void check_names(const char *file)
+{
+    char *text = tool_read(file);
+    int folder = folder_rank(file), at = position(file);
+    size_t n;
+    for (const char *word = next_word(text, &n); word; word = next_word(word + n, &n)) {
+        shared *x = n > 6 && memcmp(word, "dync__", 6) == 0 ? find_name(word, n, folder) : NULL;
+        if (!x || x->at <= at || x->seen == at || x->recursion) continue;
+        if (folders[folder].inside) breach(file, "uses before the file that defines it: ", x->name);
+        x->seen = at;
+        ahead[folder]++;
+    }
+    free(text);
+}
+
+static void check_inside(int n, char **files)
+{
+    for (int i = 0; i < n; i++)
+        if (!is_root(files[i]) && folder_rank(files[i]) >= 0) note_names(files[i]);
+    for (int i = 0; i < n; i++)
+        if (has_suffix(files[i], ".c") && position(files[i]) >= 0) check_names(files[i]);
+    bool any = false;
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (folders[i].inside) continue;
+        printf("%s %s %d",
+               any ? "," : "not in order inside (uses before the definition):", folders[i].name,
+               ahead[i]);
+        any = true;
+    }
+    if (any) printf("\n");
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) tool_die("usage: layers src/dync.in.h files...");
@@ -106,5 +298,6 @@ int main(int argc, char **argv)
         if (is_root(argv[i])) read_order(argv[i]);
     for (int i = 1; i < argc; i++)
         if (!is_root(argv[i])) check_file(argv[i]);
+    check_inside(argc - 1, argv + 1);
     return n_breaches != 0;
 }

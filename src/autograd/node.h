@@ -118,7 +118,8 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
 DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 
 /* view.c */
-/* where t's gradient goes; owned */
+/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes that
+ * have hooks */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
 /* may it be written in place, with grad mode on? */
@@ -142,7 +143,9 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
                                                 const dync__layout *view, int dtype, int device);
 
 /* tape.c */
+/* recursion: the engine runs nodes of operators, whose class is the tape's */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
+/* recursion: so is what a message calls them */
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would
  * take (that of the node's argument). */
@@ -222,7 +225,8 @@ typedef struct dync__grad_rule {
 } dync__grad_rule;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
-DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op); /* NULL: none */
-/* of what forgets its argument: zero_, uniform_ */
+/* recursion: the tape runs rules, which ask it for their arguments; NULL: none */
+DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);
+/* recursion: of what forgets its argument: zero_, uniform_ */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
 #endif

@@ -160,7 +160,7 @@ DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n);
 DYNC__FN bool dync__mem_in_use(void);
 /* give this thread's cached blocks back */
 DYNC__FN void dync__mem_trim(void);
-/* the same for a thread that ends, and its cache itself (thread.c) */
+/* recursion: the same for a thread that ends, and its cache itself; mem.c arms threads */
 DYNC__FN void dync__mem_thread_end(dync__thread *);
 /* Memory put aside for work that must not stop half way: a block from dync__alloc_data. Whoever
  * finds it gone does not free it. */
@@ -243,8 +243,9 @@ DYNC__FN bool dync__is_name(const char *text, size_t n);
 /* "" when empty or failed */
 DYNC__FN const char *dync__str_get(const dync__str *);
 DYNC__FN void dync__str_free(dync__str *);
-/* snprintf's contract */
+/* recursion: snprintf's contract; errors are formatted, and builders of text report errors */
 DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4);
+/* recursion: likewise */
 DYNC__FN int dync__formatv(char *out, size_t cap, const char *fmt, va_list);
 /* one copy per text, process-wide; NULL on no memory */
 DYNC__FN const char *dync__intern(const char *s);

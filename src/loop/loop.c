@@ -98,6 +98,13 @@ DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, 
     return k->buf.n - 1;
 }
 
+DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
+    return false;
+}
+
 DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t *stride)
 {
     dync__access acc;

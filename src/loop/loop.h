@@ -155,6 +155,8 @@ DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_o
 /* the same id again: modes are or-ed, same index */
 DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size,
                               const char *name);
+/* does it write any buffer? */
+DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 /* equal accesses are shared */
 DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);
 /* type by the row's rule; folds constants; common values are shared */
@@ -177,9 +179,10 @@ DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
 DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
-/* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an
- * equal value that may be used in this section, and appends. across: values of earlier phases count
- * as well. An instruction's section is the builder's. */
+/* recursion: the doors under all of the above: `add` (simplify.c) folds, simplifies and shares, and
+ * builds what is simpler; `share` only looks for an equal value that may be used in this section,
+ * and appends. across: values of earlier phases count as well. An instruction's section is the
+ * builder's. */
 DYNC__FN int dync__lb_add(dync__lb *, const dync__inst *);
 DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
 /* no buffer, no immediate */

@@ -83,9 +83,9 @@ DYNC__FN dync__module *dync__layer_new(const char *class_name);
 DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);
 /* all >= 1, or an error */
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes);
-/* recurrent.c */
+/* recursion: recurrent.c runs layers of the table in layers.c, and reads them by its functions */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);
-/* attention.c */
+/* recursion: attention.c does the same */
 DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args,
                                                     int nargs);
 DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);

@@ -24,18 +24,6 @@ static const dync__steps_pass dync__steps_passes[DYNC__N_PASSES] = {
 #undef DYNC__PASS_STAGE
 };
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        if (s->at[i].k)
-            dync__kernel_print(text, s->at[i].k);
-        else if (s->at[i].call)
-            dync__str_addf(text, "call %s\n", ((const dync__kcall *)s->at[i].call)->row->name);
-    }
-}
-
 static void dync__steps_log(const dync__steps *s, int stage)
 {
     if (!dync__log_on(stage)) return;

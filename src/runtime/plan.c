@@ -28,13 +28,6 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
-{
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
-    return false;
-}
-
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
@@ -166,28 +159,3 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
 DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }
-
-DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
-{
-    static const char *const kinds[] = {"in", "out", "temp", "const"};
-    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
-                   (long long)p->arena_bytes);
-    for (int i = 0; i < p->n_slots; i++) {
-        const dync__slot *x = &p->slot[i];
-        if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
-        dync__str_addf(s, "  slot %d %s %s", i, kinds[x->kind], dync__dtype_info(x->dtype)->fx);
-        if (x->size >= 0) dync__str_addf(s, " x %lld", (long long)x->size);
-        if (x->kind == DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
-        dync__str_add(s, "\n");
-    }
-    for (int i = 0; i < p->n_steps; i++) {
-        const dync__kcall *c = p->step[i].call;
-        const char *with = c && p->step[i].code ? " with epilogue" : "";
-        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
-        for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
-        if (c) dync__attr_print(s, c->row->attr, &c->attr);
-        dync__str_add(s, "\n");
-        if (p->step[i].code) dync__code_dump(s, p->step[i].code);
-        if (p->step[i].device_code) p->driver->code_dump(s, p->step[i].device_code);
-    }
-}

@@ -78,8 +78,6 @@ DYNC__FN dync_status dync__plan_check_after(dync__plan *, int pass);
 DYNC__FN dync_status dync__steps_check(const dync__steps *);
 DYNC__FN dync_status dync__plan_check(const dync__plan *);
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *);
-
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot
  * that the call may then write instead of its own, or -1. */
 /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
