@@ -39359,23 +39359,60 @@ typedef struct dync__op_row {
     uint32_t flags;
     const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
+/* Facts about an operator, for all who would otherwise compare its number. Of an INPLACE row the
+ * functional row's hold where they are about values. */
 enum {
+    /* results */
+    DYNC__OP_NONDIFF = 1 << 0,    /* integer or boolean results, detach */
+    DYNC__OP_RANDOM = 1 << 1,     /* draws random numbers */
+    DYNC__OP_FLOAT = 1 << 2,      /* int inputs become the default float dtype */
+    DYNC__OP_BOOL_OUT = 1 << 3,   /* comparisons */
+    DYNC__OP_KEEP_INT = 1 << 4,   /* sum: small ints become I64 */
+    DYNC__OP_DATA_SHAPE = 1 << 5, /* output shape depends on data: opaque break in capture */
+    DYNC__OP_MAY_ALIAS = 1 << 6, /* may give its argument back, though the class makes new memory */
+    /* who may call it, who runs it */
+    DYNC__OP_PRIVATE = 1 << 7, /* no public function */
+    DYNC__OP_FILE = 1 << 8,   /* a private row that program files may name, as they may public ones:
+                                * its inference believes no caller */
+    DYNC__OP_OPAQUE = 1 << 9, /* tracers never expand it; decompose runs it on real tensors */
     /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved
      * or shared */
-    /* a private row that program files may name, as they may public ones: its inference believes no
-     * caller */
-    DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */,
-    DYNC__OP_RANDOM = 2,
-    DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
-    DYNC__OP_BOOL_OUT = 8 /* comparisons */,
-    DYNC__OP_CHEAP = 16 /* worth recomputing */,
-    DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
-    DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */,
-    DYNC__OP_PRIVATE = 128 /* no public function */,
-    DYNC__OP_WRITES = 256,
-    DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-    DYNC__OP_FILE = 1024
+    DYNC__OP_WRITES = 1 << 10,
+    DYNC__OP_RETARGETS = 1 << 11, /* argument 0 lies on other memory afterwards */
+    DYNC__OP_CUTS_GRAD = 1 << 12, /* holds gradients back */
+    /* arguments */
+    DYNC__OP_DIVIDES = 1 << 13,       /* by argument 1: integers not by zero */
+    DYNC__OP_GATHERS = 1 << 14,       /* reads by an index; checked by the plan on the CPU */
+    DYNC__OP_SCATTERS = 1 << 15,      /* writes by an index, checked before */
+    DYNC__OP_FITS = 1 << 16,          /* numbers must fit the dtype (dync__infer_numbers) */
+    DYNC__OP_BOUNDS = 1 << 17,        /* numbers are bounds, which may lie outside of the dtype */
+    DYNC__OP_FIXED_NUMBERS = 1 << 18, /* the loop follows from a number: none of run time */
+    DYNC__OP_ARITH = 1 << 19,         /* a number is worth the 0-dim tensor of it */
+    DYNC__OP_MASK_0 = 1 << 20,        /* argument 0 is a condition: stays BOOL */
+    DYNC__OP_MASK_1 = 1 << 21,        /* argument 1 */
+    DYNC__OP_SIZES = 1 << 22,         /* all arguments but self follow from the result's sizes */
+    DYNC__OP_STRIDED = 1 << 23, /* strides and offset by number: places in the memory itself */
+    DYNC__OP_BEYOND = 1 << 24,  /* and beyond the elements of self, counted from the storage */
+    /* worth */
+    DYNC__OP_CHEAP = 1 << 25, /* worth recomputing */
+    DYNC__OP_FUSES = 1 << 26, /* loops that may be computed again, whatever the class */
+    /* how much work it is beyond its tensors' elements (graph/check.c): one of these */
+    DYNC__OP_WORK = 15 << 27,
+    DYNC__OP_WORK_PRODUCT = 1 << 27,   /* the last dim of argument 0, for each result */
+    DYNC__OP_WORK_ADDMM = 2 << 27,     /* the same behind a bias */
+    DYNC__OP_WORK_CONV = 3 << 27,      /* a window of all channels, for each result */
+    DYNC__OP_WORK_CONV_GRAD = 4 << 27, /* twice that */
+    DYNC__OP_WORK_WINDOW = 5 << 27,    /* argument 1's window */
+    DYNC__OP_WORK_ATTENTION = 6 << 27,
+    DYNC__OP_WORK_RECURRENT = 7 << 27,
+    DYNC__OP_WORK_SORT = 8 << 27
 };
+/* May a number argument be one of run time? */
+DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
+{
+    return (row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS)) ||
+           (row->cls == DYNC__FACTORY && row->flags & DYNC__OP_FITS);
+}
 /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 
 /* ==== op/ops.def.h ================================================================================= */
@@ -39396,7 +39433,7 @@ enum {
 /* clang-format off */
 #define DYNC__OPS_BINARY(X)                                                                                        \
     X(add,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_add, none, g_add, none, "+",            \
-      DYNC__OP_CHEAP, -1, "self + other; type promotion and broadcasting as PyTorch")                              \
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self + other; type promotion and broadcasting as PyTorch")             \
     X(atan2,        POINTWISE, "(Value self, Value other)", 1, i_binary, e_atan2, none, g_atan2, none,             \
       "torch.atan2", DYNC__OP_FLOAT, -1, "the angle of the point (other, self), in (-pi, pi]")                     \
     X(bitwise_and,  POINTWISE, "(Value self, Value other)", 1, i_bitwise, e_bitwise_and, none, none, none, "&",    \
@@ -39406,13 +39443,13 @@ enum {
     X(bitwise_xor,  POINTWISE, "(Value self, Value other)", 1, i_bitwise, e_bitwise_xor, none, none, none, "^",    \
       DYNC__OP_NONDIFF | DYNC__OP_CHEAP, -1, "bitwise exclusive or of integers and bools")                         \
     X(div,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_div, none, g_div, none, "/",            \
-      DYNC__OP_CHEAP | DYNC__OP_FLOAT, -1, "self / other; integers give a float")                                  \
+      DYNC__OP_CHEAP | DYNC__OP_FLOAT | DYNC__OP_ARITH, -1, "self / other; integers give a float")                 \
     X(eq,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_eq, none, none, none, "==",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self == other, as bool")                         \
     X(floor_divide, POINTWISE, "(Value self, Value other)", 1, i_binary, e_floor_divide, none, none, none, "//",   \
-      DYNC__OP_NONDIFF, -1, "the quotient rounded towards minus infinity; keeps integers")                         \
+      DYNC__OP_NONDIFF | DYNC__OP_DIVIDES, -1, "the quotient rounded towards minus infinity; keeps integers")      \
     X(fmod,         POINTWISE, "(Value self, Value other)", 1, i_binary, e_fmod, none, g_fmod, none, "torch.fmod", \
-      0, -1, "C's remainder: the sign of self")                                                                    \
+      DYNC__OP_DIVIDES, -1, "C's remainder: the sign of self")                                                     \
     X(ge,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ge, none, none, none, ">=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self >= other, as bool")                         \
     X(gt,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_gt, none, none, none, ">",              \
@@ -39433,32 +39470,36 @@ enum {
     X(minimum,      POINTWISE, "(Value self, Value other)", 1, i_binary, e_minimum, none, g_minimum, none,         \
       "torch.minimum", DYNC__OP_CHEAP, -1, "the smaller of the two; NaN wins")                                     \
     X(mul,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_mul, none, g_mul, none, "*",            \
-      DYNC__OP_CHEAP, -1, "self * other")                                                                          \
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self * other")                                                         \
     X(ne,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ne, none, none, none, "!=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self != other, as bool")                         \
-    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_pow, none, g_pow, none, "**", 0, -1,    \
-      "self to the power other")                                                                                   \
+    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_pow, none, g_pow, none, "**",           \
+      DYNC__OP_FIXED_NUMBERS, -1, "self to the power other")                                                       \
     X(remainder,    POINTWISE, "(Value self, Value other)", 1, i_binary, e_remainder, none, g_remainder, none,     \
-      "torch.remainder", 0, -1, "Python's remainder: the sign of other")                                           \
+      "torch.remainder", DYNC__OP_DIVIDES, -1, "Python's remainder: the sign of other")                            \
     X(sub,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_sub, none, g_sub, none, "-",            \
-      DYNC__OP_CHEAP, -1, "self - other; not of bools")
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self - other; not of bools")
 /* clang-format on */
 
 /* clang-format off */
 #define DYNC__OPS_TERNARY(X)                                                                                       \
     X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv,  \
-      none, g_addcdiv, none, "torch.addcdiv({0}, {1}, {2}, value={3})", 0, -1, "self + value * tensor1 / tensor2") \
+      none, g_addcdiv, none, "torch.addcdiv({0}, {1}, {2}, value={3})", DYNC__OP_FITS, -1,                         \
+      "self + value * tensor1 / tensor2")                                                                          \
     X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul,  \
-      none, g_addcmul, none, "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP, -1,                        \
+      none, g_addcmul, none, "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP | DYNC__OP_FITS, -1,        \
       "self + value * tensor1 * tensor2")                                                                          \
     X(clamp,       POINTWISE, "(Tensor self, Value? low, Value? high)", 1, i_clamp, e_clamp, none, g_clamp, none,  \
-      "torch.clamp", DYNC__OP_CHEAP, -1, "self held between low and high; DYNC_NONE leaves a side open")           \
+      "torch.clamp", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_BOUNDS, -1,                                         \
+      "self held between low and high; DYNC_NONE leaves a side open")                                              \
     X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, g_lerp, none,    \
       "torch.lerp", DYNC__OP_CHEAP, -1, "self + weight * (end - self)")                                            \
     X(masked_fill, POINTWISE, "(Tensor self, Tensor mask, Value value)", 1, i_masked_fill, e_masked_fill, none,    \
-      g_masked_fill, none, ".masked_fill", DYNC__OP_CHEAP, -1, "value where the bool mask is set, self elsewhere") \
+      g_masked_fill, none, ".masked_fill", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_1, -1,                   \
+      "value where the bool mask is set, self elsewhere")                                                          \
     X(where,       POINTWISE, "(Tensor condition, Value self, Value other)", 1, i_where, e_where, none, g_where,   \
-      none, "torch.where", DYNC__OP_CHEAP, -1, "self where the condition holds, other elsewhere")
+      none, "torch.where", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_0, -1,                                   \
+      "self where the condition holds, other elsewhere")
 /* clang-format on */
 
 /* clang-format off */
@@ -39500,7 +39541,7 @@ enum {
     X(gelu_tanh,   POINTWISE, "(Tensor self)", 1, i_float_unary, e_gelu_tanh, none, g_gelu_tanh, none,               \
       "torch.nn.functional.gelu({0}, approximate='tanh')", 0, -1, "gelu with Phi approximated by tanh")              \
     X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_hardtanh, e_hardtanh, none, g_hardtanh,   \
-      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP, -1, "self held between low and high")                    \
+      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP | DYNC__OP_BOUNDS, -1, "self held between low and high")  \
     X(isfinite,    POINTWISE, "(Tensor self)", 1, i_unary, e_isfinite, none, none, none, "torch.isfinite",           \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "neither infinite nor NaN, as bool")                \
     X(isinf,       POINTWISE, "(Tensor self)", 1, i_unary, e_isinf, none, none, none, "torch.isinf",                 \
@@ -39648,12 +39689,12 @@ enum {
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,      \
       "torch.eye({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF, -1, "n by m, ones on the diagonal")            \
     X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill",      \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "one number in the form of self")                       \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP | DYNC__OP_FITS, -1, "one number in the form of self")       \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full,     \
-      none, none, "torch.full({0}, {1}, dtype={2}, device={3})",                                                     \
-      DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")                              \
+      none, none, "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE |               \
+      DYNC__OP_FILE | DYNC__OP_FITS, -1, "one number everywhere")                                                    \
     X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_like, none, l_full, none, none,                   \
-      "torch.full_like", DYNC__OP_NONDIFF, -1, "one number everywhere, in the form of self")                         \
+      "torch.full_like", DYNC__OP_NONDIFF | DYNC__OP_FITS, -1, "one number everywhere, in the form of self")         \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,            \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                 \
       "normal numbers in the form of self")                                                                          \
@@ -39729,22 +39770,22 @@ enum {
 /* clang-format off */
 #define DYNC__OPS_LINALG(X)                                                                                         \
     X(addmm,  KERNEL, "(Tensor self, Tensor mat1, Tensor mat2)", 1, i_addmm, none, l_addmm, g_addmm, none,          \
-      "torch.addmm", 0, -1, "self + mat1 @ mat2; self is broadcast")                                                \
-    X(bmm,    KERNEL, "(Tensor self, Tensor mat2)", 1, i_bmm, none, l_matmul, g_bmm, none, "torch.bmm", 0, -1,      \
-      "a batch of matrix products: [B, M, K] @ [B, K, N]")                                                          \
+      "torch.addmm", DYNC__OP_WORK_ADDMM, -1, "self + mat1 @ mat2; self is broadcast")                              \
+    X(bmm,    KERNEL, "(Tensor self, Tensor mat2)", 1, i_bmm, none, l_matmul, g_bmm, none, "torch.bmm",             \
+      DYNC__OP_WORK_PRODUCT, -1, "a batch of matrix products: [B, M, K] @ [B, K, N]")                               \
     X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_matmul, g_dot, none, "torch.dot", 0, -1,    \
       "the scalar product of two vectors")                                                                          \
     X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm",       \
-      DYNC__OP_NONDIFF, -1, "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. "   \
-      "Compiled, the cast, scales and bias behind it run on " "rows in the cache")                                  \
+      DYNC__OP_NONDIFF | DYNC__OP_WORK_PRODUCT, -1,                                                                 \
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. " "Compiled, the cast, scales and bias behind it run on " "rows in the cache")\
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,    \
-      "torch.nn.functional.linear", 0, -1, "input @ weight^T + bias, over any leading dims")                        \
-    X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@", 0, -1,        \
-      "matrix product of vectors, matrices and batches of them, broadcast")                                         \
-    X(mm,     KERNEL, "(Tensor self, Tensor mat2)", 1, i_mm, none, l_matmul, g_mm, none, "torch.mm", 0, -1,         \
-      "matrix product of [M, K] and [K, N]")                                                                        \
-    X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv", 0, -1,          \
-      "matrix times vector")                                                                                        \
+      "torch.nn.functional.linear", DYNC__OP_WORK_PRODUCT, -1, "input @ weight^T + bias, over any leading dims")    \
+    X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@",               \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix product of vectors, matrices and batches of them, broadcast")              \
+    X(mm,     KERNEL, "(Tensor self, Tensor mat2)", 1, i_mm, none, l_matmul, g_mm, none, "torch.mm",                \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix product of [M, K] and [K, N]")                                             \
+    X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv",                 \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix times vector")                                                             \
     X(outer,  COMPOSITE, "(Tensor self, Tensor vec2)", 1, i_outer, none, none, none, d_outer, "torch.outer", 0, -1, \
       "all products of two vectors' elements")                                                                      \
     X(bernoulli, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_bernoulli, "torch.bernoulli",      \
@@ -39782,9 +39823,10 @@ enum {
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none, \
       d_adaptive_avg_pool2d, "torch.nn.functional.adaptive_avg_pool2d", 0, -1,                                       \
       "means over tiles, so that output_size come out")                                                              \
-    X(avg_pool2d, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool "         \
-      "count_include_pad)", 1, i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none,                                 \
-      "torch.nn.functional.avg_pool2d", 0, -1, "means over windows; an empty stride is the kernel size")             \
+    X(avg_pool2d, KERNEL,                                                                                            \
+      "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool " "count_include_pad)", 1,    \
+      i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "torch.nn.functional.avg_pool2d", DYNC__OP_WORK_WINDOW,  \
+      -1, "means over windows; an empty stride is the kernel size")                                                  \
     X(avg_pool2d_backward, KERNEL,                                                                                   \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool "                         \
       "ceil_mode, bool count_include_pad)", 1, i_avg_pool2d_backward, none, l_avg_pool2d_backward,                   \
@@ -39809,25 +39851,25 @@ enum {
       "[True, True, True])", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradients of input, weight and bias")            \
     X(conv2d, COMPOSITE,                                                                                             \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
-      i_conv2d, none, none, none, d_conv2d, "torch.conv2d", 0, -1,                                                   \
+      i_conv2d, none, none, none, d_conv2d, "torch.conv2d", DYNC__OP_WORK_CONV, -1,                                  \
       "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                                                          \
     X(convolution, KERNEL,                                                                                           \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
       i_convolution, none, l_convolution, g_convolution, none,                                                       \
-      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})",                                \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "conv2d of [N, C, H, W]")                                                \
+      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE |             \
+      DYNC__OP_FILE | DYNC__OP_WORK_CONV, -1, "conv2d of [N, C, H, W]")                                              \
     X(convolution_backward, KERNEL,                                                                                  \
-      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "                 \
-      "int groups, bool input_mask, bool weight_mask, bool bias_mask)", 3, i_convolution_backward, none,             \
-      l_convolution_backward, g_convolution_backward, none,                                                          \
-      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, "                  \
-      "[{7}, {8}, {9}])", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                                      \
+      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, " "int groups, bool input_mask, bool weight_mask, bool bias_mask)",\
+      3, i_convolution_backward, none, l_convolution_backward, g_convolution_backward, none,                         \
+      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, " "[{7}, {8}, {9}])",\
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_CONV_GRAD, -1,                                                \
       "gradients of input, weight and bias; one that its mask leaves out is empty")                                  \
     X(dropout, COMPOSITE, "(Tensor self, float p, bool training)", 1, i_dropout, none, none, none, d_dropout,        \
       "torch.nn.functional.dropout", DYNC__OP_RANDOM, -1,                                                            \
       "in training zero with probability p, else scaled by 1 / (1 - p)")                                             \
     X(embedding, KERNEL, "(Tensor weight, Tensor indices)", 1, i_embedding, none, l_embedding, g_embedding, none,    \
-      "torch.nn.functional.embedding({1}, {0})", 0, -1, "the rows of weight that indices name")                      \
+      "torch.nn.functional.embedding({1}, {0})", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                              \
+      "the rows of weight that indices name")                                                                        \
     X(embedding_dense_backward, COMPOSITE, "(Tensor grad_output, Tensor indices, int64 num_weights)", 1,             \
       i_embedding_dense_backward, none, none, none, d_embedding_dense_backward,                                      \
       "torch.ops.aten.embedding_dense_backward({0}, {1}, {2}, -1, False)", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,     \
@@ -39840,24 +39882,24 @@ enum {
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "output, mean and 1 / sqrt(var + eps)")                                  \
     X(max_pool2d, COMPOSITE,                                                                                         \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 1, i_max_pool2d,  \
-      none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", 0, -1,                                       \
+      none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", DYNC__OP_WORK_WINDOW, -1,                    \
       "maxima of windows; an empty stride is the kernel size")                                                       \
     X(max_pool2d_with_indices, KERNEL,                                                                               \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 2, i_max_pool2d,  \
-      none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                  \
-      "maxima of windows and their places in the plane")                                                             \
+      none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", DYNC__OP_WORK_WINDOW,   \
+      -1, "maxima of windows and their places in the plane")                                                         \
     X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1,              \
       i_max_pool2d_backward, none, l_max_pool2d_backward, g_max_pool2d_backward, none,                               \
       "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                       \
       "grad_output at the places that indices name, zero elsewhere")                                                 \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none,                \
-      "torch.nn.functional.one_hot", DYNC__OP_NONDIFF, -1,                                                           \
+      "torch.nn.functional.one_hot", DYNC__OP_NONDIFF | DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                       \
       "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                      \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL,                                                           \
       "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, " "float scale)", 2,              \
       i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                              \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, "                         \
-      "attn_mask={3}, scale={5})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                             \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, " "attn_mask={3}, scale={5})",\
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_ATTENTION, -1,                                                \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                          \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL,                                                  \
       "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "                                       \
@@ -39867,12 +39909,10 @@ enum {
       "{5}, 0.0, {7}, " "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
       "gradients of query, key and value")                                                                           \
     X(_rnn_layer, KERNEL,                                                                                            \
-      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                    \
-      "reverse, bool train)", 4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer,                           \
-      "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                              \
-      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the "                        \
-      "input's share of the gates [L, N, gates * H]: "                                                               \
-      "outputs [L, N, H], the last c, and in training what its gradient needs")                                      \
+      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool " "reverse, bool train)",\
+      4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE |    \
+      DYNC__OP_FILE | DYNC__OP_WORK_RECURRENT, -1,                                                                   \
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the " "input's share of the gates [L, N, gates * H]: " "outputs [L, N, H], the last c, and in training what its gradient needs")\
     X(_rnn_layer_backward, KERNEL,                                                                                   \
       "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "               \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward,    \
@@ -39989,19 +40029,19 @@ enum {
     X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias",              \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "the same elements")                                                      \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none,  \
-      g_as_strided, none, "torch.as_strided", 0, -1,                                                                  \
+      g_as_strided, none, "torch.as_strided", DYNC__OP_STRIDED | DYNC__OP_BEYOND, -1,                                 \
       "any sizes, strides and offset over the storage, which they must not leave")                                    \
     X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none,      \
-      g_as_strided, none, "torch.ops.dync.strided_view", DYNC__OP_PRIVATE, -1,                                        \
+      g_as_strided, none, "torch.ops.dync.strided_view", DYNC__OP_PRIVATE | DYNC__OP_STRIDED, -1,                     \
       "as_strided counted from self's first element; AOT makes it, under the tape")                                   \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1, \
       "self if it is row major, else a copy that is")                                                                 \
-    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach",                              \
-      DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "the same elements, without history")                  \
+    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF |           \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CUTS_GRAD, -1, "the same elements, without history")                \
     X(diagonal,    VIEW, "(Tensor self, int offset, int dim1, int dim2)", 1, i_diagonal, none, none, g_diagonal,      \
       none, "torch.diagonal", 0, -1, "the diagonal of two dims, as the last one")                                     \
-    X(expand,      VIEW, "(Tensor self, Dims size)", 1, i_expand, none, none, g_expand, none, ".expand", 0, -1,       \
-      "repeats dims of size 1 without copying; -1 keeps a size")                                                      \
+    X(expand,      VIEW, "(Tensor self, Dims size)", 1, i_expand, none, none, g_expand, none, ".expand",              \
+      DYNC__OP_SIZES, -1, "repeats dims of size 1 without copying; -1 keeps a size")                                  \
     X(expand_as,   COMPOSITE, "(Tensor self, Tensor other)", 1, i_expand_as, none, none, none, d_expand_as,           \
       ".expand_as", 0, -1, "expand to the shape of other")                                                            \
     X(flatten,     COMPOSITE, "(Tensor self, int start_dim, int end_dim)", 1, i_flatten, none, none, none,            \
@@ -40028,8 +40068,8 @@ enum {
       "torch.unflatten", 0, -1, "one dim as several; one -1 is inferred")                                             \
     X(unsqueeze,   VIEW, "(Tensor self, int dim)", 1, i_unsqueeze, none, none, g_unsqueeze, none, "torch.unsqueeze",  \
       0, -1, "a new dim of size 1")                                                                                   \
-    X(view,        VIEW, "(Tensor self, Dims size)", 1, i_view, none, none, g_view, none, ".view", 0, -1,             \
-      "another shape of the same elements, without copying; one -1 is inferred")                                      \
+    X(view,        VIEW, "(Tensor self, Dims size)", 1, i_view, none, none, g_view, none, ".view", DYNC__OP_SIZES,    \
+      -1, "another shape of the same elements, without copying; one -1 is inferred")                                  \
     X(view_as,     COMPOSITE, "(Tensor self, Tensor other)", 1, i_view_as, none, none, none, d_view_as, ".view_as",   \
       0, -1, "view in the shape of other")
 /* clang-format on */
@@ -40039,7 +40079,8 @@ enum {
 /* clang-format off */
 #define DYNC__OPS_MOVE(X)                                                                                             \
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none,           \
-      d_argsort, "torch.argsort", DYNC__OP_NONDIFF, -1, "the places that sort self along dim, int64")                 \
+      d_argsort, "torch.argsort", DYNC__OP_NONDIFF | DYNC__OP_WORK_SORT, -1,                                          \
+      "the places that sort self along dim, int64")                                                                   \
     X(as_strided_scatter, KERNEL, "(Tensor self, Tensor src, Dims size, Dims stride, int64 storage_offset)", 1,       \
       i_as_strided_scatter, none, l_as_strided_scatter, g_as_strided_scatter, none, "torch.as_strided_scatter",       \
       DYNC__OP_PRIVATE, -1, "self with src written to as_strided of it; AOT makes it, under the tape")                \
@@ -40056,12 +40097,13 @@ enum {
     X(flip,           KERNEL, "(Tensor self, Dims dims)", 1, i_flip, none, l_flip, g_flip, none, "torch.flip", 0, -1, \
       "elements in reverse order along dims")                                                                         \
     X(gather,         KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_gather, none, l_gather, g_gather, none,    \
-      "torch.gather", 0, -1, "out[i][j] = self[index[i][j]][j] for dim 0")                                            \
+      "torch.gather", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1, "out[i][j] = self[index[i][j]][j] for dim 0")            \
     X(index_add,      KERNEL, "(Tensor self, int dim, Tensor index, Tensor source)", 1, i_index_add, none,            \
-      l_index_add, g_index_add, none, "torch.index_add", 0, -1,                                                       \
+      l_index_add, g_index_add, none, "torch.index_add", DYNC__OP_SCATTERS, -1,                                       \
       "self with rows of source added to the rows that index names")                                                  \
     X(index_select,   KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_index_select, none, l_index_select,        \
-      g_index_select, none, "torch.index_select", 0, -1, "the places of dim that the vector index names")             \
+      g_index_select, none, "torch.index_select", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                              \
+      "the places of dim that the vector index names")                                                                \
     X(masked_select,  KERNEL, "(Tensor self, Tensor mask)", 1, none, none, none, none, d_masked_select,               \
       "torch.masked_select", DYNC__OP_DATA_SHAPE, -1, "the elements whose mask is set, as a vector")                  \
     X(nonzero,        KERNEL, "(Tensor self)", 1, none, none, none, none, d_nonzero, "torch.nonzero",                 \
@@ -40071,9 +40113,11 @@ enum {
     X(roll,           COMPOSITE, "(Tensor self, Dims shifts, Dims dims)", 1, i_roll, none, none, none, d_roll,        \
       "torch.roll", 0, -1, "elements moved along dims, around the end; without dims over the flattened tensor")       \
     X(scatter,        KERNEL, "(Tensor self, int dim, Tensor index, Value src)", 1, i_scatter, none, l_scatter,       \
-      g_scatter, none, "torch.scatter", 0, -1, "self with src written to the places that index names")                \
+      g_scatter, none, "torch.scatter", DYNC__OP_SCATTERS | DYNC__OP_FITS, -1,                                        \
+      "self with src written to the places that index names")                                                         \
     X(scatter_add,    KERNEL, "(Tensor self, int dim, Tensor index, Tensor src)", 1, i_scatter, none, l_scatter_add,  \
-      g_scatter_add, none, "torch.scatter_add", 0, -1, "self with src added at the places that index names")          \
+      g_scatter_add, none, "torch.scatter_add", DYNC__OP_SCATTERS, -1,                                                \
+      "self with src added at the places that index names")                                                           \
     X(select_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 index)", 1, i_view_backward,    \
       none, l_view_backward, g_select_backward, none, "torch.ops.aten.select_backward",                               \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of select")                                                     \
@@ -40081,21 +40125,23 @@ enum {
       1, i_view_backward, none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward",             \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of slice")                                                      \
     X(sort,           KERNEL, "(Tensor self, int dim, bool descending)", 2, i_sort, none, l_sort, g_sort, none,       \
-      "torch.sort", 0, -1, "sorted along dim, equal elements in their order, and the places they came from")          \
+      "torch.sort", DYNC__OP_WORK_SORT, -1,                                                                           \
+      "sorted along dim, equal elements in their order, and the places they came from")                               \
     X(stack,          COMPOSITE, "(Tensor[] tensors, int dim)", 1, i_stack, none, none, none, d_stack,                \
       "torch.stack", 0, -1, "tensors of one shape along a new dim")                                                   \
     X(take_along_dim, COMPOSITE, "(Tensor self, Tensor indices, int dim)", 1, i_take_along_dim, none, none, none,     \
       d_take_along_dim, "torch.take_along_dim", 0, -1, "gather with self and indices broadcast outside dim")          \
     X(to_device,      KERNEL, "(Tensor self, Device device)", 1, i_to_device, none, l_clone, g_to_device, none,       \
-      ".to", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a copy on another device")                                        \
+      ".to", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_FUSES, -1, "a copy on another device")                       \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to", \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "the elements cast")                                     \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP | DYNC__OP_MAY_ALIAS, -1, "the elements cast")                \
     X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk,  \
-      g_topk, none, "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")           \
-    X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0,  \
-      -1, "zero above the diagonal of the last two dims")                                                             \
-    X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0,  \
-      -1, "zero below the diagonal of the last two dims")                                                             \
+      g_topk, none, "torch.topk", DYNC__OP_WORK_SORT, -1,                                                             \
+      "the k largest or smallest along dim, in order, and their places")                                              \
+    X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril",     \
+      DYNC__OP_FUSES, -1, "zero above the diagonal of the last two dims")                                             \
+    X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu",     \
+      DYNC__OP_FUSES, -1, "zero below the diagonal of the last two dims")                                             \
     X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique",                        \
       DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")                    \
     X(_one_hot_all, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_one_hot_all,                             \
@@ -40106,7 +40152,8 @@ enum {
 /* clang-format off */
 #define DYNC__OPS_EFFECT(X)                                                                                          \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled,                   \
-      "torch._C._set_grad_enabled", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "turns recording for gradients on or off") \
+      "torch._C._set_grad_enabled", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CUTS_GRAD, -1,                       \
+      "turns recording for gradients on or off")                                                                     \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",  \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "starts this thread's random numbers anew")                              \
     X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none,   \
@@ -40116,7 +40163,7 @@ enum {
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1,    \
       "a hook's function")                                                                                           \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_",      \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "self takes over the storage and form of source")
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_RETARGETS, -1, "self takes over the storage and form of source")
 /* clang-format on */
 
 /* clang-format off */
@@ -40250,97 +40297,38 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 
-/* clang-format off */
-#define DYNC__INFERS(X) \
-    X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) \
-    X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) \
-    X(clone) X(composite) X(contiguous) X(conv2d) \
-    X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) \
-    X(embedding) \
-    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) \
-    X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary) \
-    X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) \
-    X(like) X(avg_pool2d_backward) X(max_pool2d_backward) \
-    X(like_self) X(linear) X(floating_binary) X(loss) X(masked_fill) X(matmul) X(max_dim) \
-    X(max_pool2d) X(mm) X(mv) X(narrow) \
-    X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) \
-    X(one_hot) \
-    X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) \
-    X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax) \
-    X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) \
-    X(to_device) X(to_dtype) X(topk) \
-    X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__EXPRS(X) \
-    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(binary_cross_entropy) \
-    X(bitwise_and) X(bitwise_not) \
-    X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) \
-    X(elu) X(eq) X(erf) \
-    X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) \
-    X(gelu_tanh) X(gt) \
-    X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) \
-    X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
-    X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(logsigmoid) X(lt) \
-    X(masked_fill) X(maximum) \
-    X(minimum) X(mish) X(mul) X(ne) X(neg) X(pow) X(reciprocal) X(relu) X(relu6) X(remainder) \
-    X(round) X(rsqrt) \
-    X(selu) X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) \
-    X(square) X(sub) X(tan) \
-    X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__LOWERS(X) \
-    X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) \
-    X(avg_pool2d) X(avg_pool2d_backward) \
-    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) \
-    X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather) \
-    X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) \
-    X(max_pool2d_backward) X(mean) \
-    X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) \
-    X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax) \
-    X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__DECOMPOSES(X) \
-    X(adaptive_avg_pool2d) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
-    X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout) \
-    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(linear) \
-    X(manual_seed) \
-    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) \
-    X(native_batch_norm) \
-    X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) \
-    X(reshape) X(roll) \
-    X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) \
-    X(tanh_backward) \
-    X(trace_wrapped) X(unflatten) X(view_as) \
-    X(addmv) X(baddbmm) X(bernoulli) X(conv1d) X(conv_transpose2d) X(cosine_similarity) \
-    X(count_nonzero) \
-    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(huber_loss) \
-    X(instance_norm) \
-    X(isclose) X(kl_div) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu) \
-    X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(softmin) X(softshrink) \
-    X(softsign) X(tanhshrink) \
-    X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
-/* clang-format on */
-
 DYNC__FN int dync__custom_find(const char *name); /* custom.c */
 
-#define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
-DYNC__INFERS(DYNC__X)
+/* ---- the functions that the columns name ------------------------------------------------------ */
+/* Declared row by row, most of them many times. `none` is a column without a function: while a
+ * column is declared, it stands for one of its functions. */
+#undef dync__none
+#define dync__none dync__i_binary
+#define DYNC__X(name, cls, schema, nout, infer, ...) \
+    DYNC__FN dync_status dync__##infer(const dync__opcall *, dync__info *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name) DYNC__FN int dync__e_##name(dync__lb *, const dync__opcall *, const int *);
-DYNC__EXPRS(DYNC__X)
+#undef dync__none
+#define dync__none dync__e_add
+#define DYNC__X(name, cls, schema, nout, infer, expr, ...) \
+    DYNC__FN int dync__##expr(dync__lb *, const dync__opcall *, const int *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name)                                                                            \
-    DYNC__FN dync_status dync__l_##name(dync__pb *, const dync__opcall *, const dync__operand *, \
-                                        const dync__operand *);
-DYNC__LOWERS(DYNC__X)
+#undef dync__none
+#define dync__none dync__l_sum
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, ...)                               \
+    DYNC__FN dync_status dync__##lower(dync__pb *, const dync__opcall *, const dync__operand *, \
+                                       const dync__operand *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name) DYNC__FN dync_status dync__d_##name(dync__opcall *);
-DYNC__DECOMPOSES(DYNC__X)
+#undef dync__none
+#define dync__none dync__d_linear
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, ...) \
+    DYNC__FN dync_status dync__##decompose(dync__opcall *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
+#undef dync__none
+#define dync__none NULL
 
 /* ---- shared by infer.c and infer_nn.c -------------------------------------------------------- */
 /* argument i, a tensor, or DYNC_ERR_VALUE */
@@ -43674,9 +43662,7 @@ static const dync__op_row *dync__eager_functional(const dync__opcall *call, int 
 static bool dync__eager_numbers_float(const dync__opcall *call)
 {
     int op;
-    const dync__op_row *row = dync__eager_functional(call, &op);
-    return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full ||
-           op == DYNC__OP_full_like;
+    return dync__row_takes_numbers(dync__eager_functional(call, &op));
 }
 
 static void dync__key_add(dync__eager_key *k, uint64_t w)
@@ -43847,36 +43833,24 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
     return status;
 }
 
+/* Is there something to look at before a call runs? Indices that loops read by the plan checks on
+ * the CPU. */
 static bool dync__eager_checks_data(const dync__opcall *call)
 {
     int op;
-    (void)dync__eager_functional(call, &op);
-    switch (op) {
-    case DYNC__OP_gather:
-    case DYNC__OP_index_select:
-    case DYNC__OP_embedding:
-    /* there the plan does it */
-    case DYNC__OP_one_hot: return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
-    case DYNC__OP_scatter:
-    case DYNC__OP_scatter_add:
-    case DYNC__OP_index_add:
-    case DYNC__OP_full:
-    case DYNC__OP_full_like:
-    case DYNC__OP_fill:
-    case DYNC__OP_masked_fill: return true;
-    case DYNC__OP_addcdiv:
-    case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
-    case DYNC__OP_clamp:
-    case DYNC__OP_where:
-        return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
-    case DYNC__OP_remainder:
-    case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide:
-        return (call->args[1].kind != DYNC__A_TENSOR ||
-                !dync__device_is(call->args[1].as.t->device, DYNC__DEV_CHECKS)) &&
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    const dync__arg *by = &call->args[1];
+    bool number = false;
+    if (flags & DYNC__OP_SCATTERS) return true;
+    if (flags & DYNC__OP_GATHERS)
+        return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
+    if (flags & DYNC__OP_DIVIDES)
+        return (by->kind != DYNC__A_TENSOR ||
+                !dync__device_is(by->as.t->device, DYNC__DEV_CHECKS)) &&
                dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
-    default: return false;
-    }
+    for (int i = 0; i < call->nargs && flags & DYNC__OP_FITS; i++)
+        number = number || dync__arg_is_number(&call->args[i]);
+    return number;
 }
 
 DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
@@ -44282,8 +44256,7 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     int64_t bad = 0;
     bool found;
     if (size == 0 && index->numel)
-        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for "
-                                          "dimension with size 0");
+        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
@@ -44298,30 +44271,32 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
                  : DYNC_OK;
 }
 
+/* The index of a row that gathers or scatters, and how many places there are. */
+static dync_status dync__eager_index(const dync__opcall *call, int op, const dync__tensor **index,
+                                     int64_t *size)
+{
+    const dync__tensor *self = call->args[0].as.t;
+    int dim;
+    *index = call->args[op == DYNC__OP_one_hot ? 0 : op == DYNC__OP_embedding ? 1 : 2].as.t;
+    *size = call->args[1].as.i;
+    if (op == DYNC__OP_one_hot) return DYNC_OK;
+    dim = op == DYNC__OP_embedding ? 0 : dync__infer_int_dim(&call->args[1]);
+    DYNC__TRY(dync__dim_wrap(dim, self->lay.ndim, &dim));
+    *size = self->lay.ndim ? self->lay.shape[dim] : 1;
+    return DYNC_OK;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
-    int op, dim;
-    (void)dync__eager_functional(call, &op);
-    const dync__tensor *self = call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
-    switch (op) {
-    case DYNC__OP_embedding: return dync__eager_check_index(call->args[1].as.t, self->lay.shape[0]);
-    case DYNC__OP_one_hot: return dync__eager_check_index(self, call->args[1].as.i);
-    case DYNC__OP_remainder:
-    case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide: return dync__eager_check_divisor(call);
-    case DYNC__OP_full:
-    case DYNC__OP_full_like:
-    case DYNC__OP_fill:
-    case DYNC__OP_masked_fill:
-    case DYNC__OP_addcdiv:
-    case DYNC__OP_addcmul:
-    case DYNC__OP_clamp:
-    case DYNC__OP_where: return dync__infer_numbers(call, op);
-    case DYNC__OP_scatter: DYNC__TRY(dync__infer_numbers(call, op)); break;
-    default: break;
-    }
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
-    return dync__eager_check_index(call->args[2].as.t, self->lay.ndim ? self->lay.shape[dim] : 1);
+    const dync__tensor *index;
+    int64_t size;
+    int op;
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    if (flags & DYNC__OP_DIVIDES) return dync__eager_check_divisor(call);
+    if (flags & DYNC__OP_FITS) DYNC__TRY(dync__infer_numbers(call, op));
+    if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
+    DYNC__TRY(dync__eager_index(call, op, &index, &size));
+    return dync__eager_check_index(index, size);
 }
 DYNC__COLD
 
@@ -48047,14 +48022,11 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
-/* Arguments that stay BOOL: conditions and masks. */
-static bool dync__lower_is_mask(int op, int arg)
+/* Conditions and masks stay BOOL. */
+static bool dync__lower_is_mask(const dync__op_row *row, int arg)
 {
-    return (op == DYNC__OP_where && arg == 0) || (op == DYNC__OP_masked_fill && arg == 1);
+    return (row->flags & DYNC__OP_MASK_0 && arg == 0) || (row->flags & DYNC__OP_MASK_1 && arg == 1);
 }
-
-/* Bounds may lie outside of what the dtype holds: clamping a uint8 to [-1, 300] changes nothing. */
-static bool dync__lower_is_bound(int op) { return op == DYNC__OP_clamp || op == DYNC__OP_hardtanh; }
 
 /* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors
  * of another float dtype round; numbers and 0-dim tensors keep their precision, as in PyTorch's
@@ -48087,9 +48059,7 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
-    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder ||
-         call->op == DYNC__OP_fmod) &&
-        dync__dtype_info(common)->kind != 'f')
+    if (call->row->flags & DYNC__OP_DIVIDES && dync__dtype_info(common)->kind != 'f')
         DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {
@@ -48098,13 +48068,14 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
         if (x) {
             dync__lower_broadcast(&x->lay, &out->lay, stride);
             value[i] = dync__lower_load(&b, x, stride);
-            if (dync__lower_is_mask(call->op, i))
+            if (dync__lower_is_mask(call->row, i))
                 value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
             else
                 value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
         } else if (dync__arg_is_number(&call->args[i])) {
             value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
-            if (!dync__lower_is_bound(call->op))
+            /* clamping a uint8 to [-1, 300] changes nothing */
+            if (!(call->row->flags & DYNC__OP_BOUNDS))
                 value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
         }
     }
@@ -52740,7 +52711,7 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
 DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
-    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
+    bool sizes = (save->call.row->flags & DYNC__OP_SIZES) != 0;
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
     v->word(v, (uint64_t)(unsigned)save->call.op);
@@ -55121,7 +55092,7 @@ static void dync__g_window(dync__grad *g, int first, dync__layout *base, dync__l
     *view = (dync__layout){.ndim = size.n, .offset = dync__ga_int(g, first + 2)};
     memcpy(view->shape, size.d, sizeof view->shape);
     memcpy(view->stride, stride.d, sizeof view->stride);
-    if (g->call->op != DYNC__OP_as_strided) base->offset = 0;
+    if (!(g->call->row->flags & DYNC__OP_BEYOND)) base->offset = 0;
     for (int k = 0; k < 2; k++) dync__layout_number(k ? view : base);
 }
 
@@ -57180,6 +57151,11 @@ DYNC__FN dync__graph *dync__graph_parse(const char *text);
 DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);
 /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
 DYNC__FN int dync__graph_op_count(const dync__graph *);
+/* Is it a call of an operator of which that fact (DYNC__OP_RANDOM, ...) holds? */
+DYNC__INLINE bool dync__node_has(const dync__node *n, uint32_t fact)
+{
+    return n->op >= 0 && (dync__op_info(n->op)->flags & fact) != 0;
+}
 DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
     return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ||
@@ -57495,32 +57471,22 @@ static double dync__types_work(const dync__opcall *call)
         if (i < 3) last[i] = in[i]->lay.ndim ? (double)in[i]->lay.shape[in[i]->lay.ndim - 1] : 1;
     }
     for (int i = 0; i < call->nout; i++) work += out[i] ? (double)out[i]->numel : 0;
-    switch (call->op) {
-    case DYNC__OP_mm:
-    case DYNC__OP_bmm:
-    case DYNC__OP_int_mm:
-    case DYNC__OP_matmul:
-    case DYNC__OP_linear:
-    case DYNC__OP_mv: return work + result * last[0];
-    case DYNC__OP_addmm: return work + result * last[1];
-    case DYNC__OP_conv2d:
-    case DYNC__OP_convolution:
+    switch (call->row->flags & DYNC__OP_WORK) {
+    case DYNC__OP_WORK_PRODUCT: return work + result * last[0];
+    case DYNC__OP_WORK_ADDMM: return work + result * last[1];
+    case DYNC__OP_WORK_CONV:
         return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
-    case DYNC__OP_convolution_backward:
+    case DYNC__OP_WORK_CONV_GRAD:
         return work + 2 * (double)in[0]->numel * (double)in[2]->numel /
                           DYNC__MAX((double)in[2]->lay.shape[0], 1);
-    case DYNC__OP_max_pool2d:
-    case DYNC__OP_max_pool2d_with_indices:
-    case DYNC__OP_avg_pool2d:
+    case DYNC__OP_WORK_WINDOW:
         return work + result * (double)call->args[1].as.dims[0] *
                           (double)call->args[1].as.dims[call->args[1].n - 1];
-    case DYNC__OP__scaled_dot_product_flash_attention_for_cpu:
+    case DYNC__OP_WORK_ATTENTION:
         return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] +
                result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
-    case DYNC__OP__rnn_layer: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
-    case DYNC__OP_sort:
-    case DYNC__OP_argsort:
-    case DYNC__OP_topk: return 32 * work;
+    case DYNC__OP_WORK_RECURRENT: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
+    case DYNC__OP_WORK_SORT: return 32 * work;
     default: return work;
     }
 }
@@ -58782,7 +58748,7 @@ static void dync__mark_reaches(void *user, dync__arg *a)
 static bool dync__op_makes_fresh(int op)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
-    return row && op != DYNC__OP_to_dtype &&
+    return row && !(row->flags & DYNC__OP_MAY_ALIAS) &&
            (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
 }
 
@@ -58797,7 +58763,7 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
         bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
                      node->args[0].as.node->mark;
         /* lies on its second argument from now on */
-        if (node->op == DYNC__OP_set_) first = reaches;
+        if (row && row->flags & DYNC__OP_RETARGETS) first = reaches;
         if (row && row->cls == DYNC__INPLACE ? first
             : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
                   : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
@@ -65558,7 +65524,7 @@ static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
     const dync__node *n = x->node;
     while (
-        n && n->op >= 0 && n->op != DYNC__OP_detach &&
+        n && n->op >= 0 && !dync__node_has(n, DYNC__OP_CUTS_GRAD) &&
         (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
         n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
@@ -65731,7 +65697,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
         return dync__tracer_fail(t, status);
     /* counts from the storage's beginning */
-    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
+    if (c->row->flags & DYNC__OP_BEYOND) dync__tracer_guard_more(t, &t->entry->offsets);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
         dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
@@ -66475,13 +66441,10 @@ DYNC__FN bool dync__number_place(int op, int arg)
 {
     const dync__op_row *row = dync__op_info(op);
     dync__param param;
-    bool pointwise = row->cls == DYNC__POINTWISE ||
-                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 &&
-                      dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
-    bool value = dync__schema_param(row->schema, arg, &param) &&
+    if (row->cls == DYNC__INPLACE && row->inplace_of >= 0) row = dync__op_info(row->inplace_of);
+    bool value = dync__schema_param(dync__op_info(op)->schema, arg, &param) &&
                  (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-    return pointwise && value && op != DYNC__OP_pow &&
-           (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
+    return value && row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS);
 }
 
 /* A plain number of this call enters the environment. Its place, -1: no memory. */
@@ -66497,12 +66460,11 @@ DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
  * where that is the same operator. */
 static bool dync__number_as_tensor(const dync__opcall *c, int i)
 {
-    static const int ops[] = {DYNC__OP_add, DYNC__OP_sub, DYNC__OP_mul, DYNC__OP_div};
-    int op = c->row->cls == DYNC__INPLACE ? c->row->inplace_of : c->op;
-    bool may = false;
-    for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
+    const dync__op_row *row = c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0
+                                  ? dync__op_info(c->row->inplace_of)
+                                  : c->row;
     const dync__arg *other = &c->args[i ? 0 : 1];
-    return may && i < 2 && other->kind == DYNC__A_TENSOR &&
+    return row->flags & DYNC__OP_ARITH && i < 2 && other->kind == DYNC__A_TENSOR &&
            !(other->as.t->flags & DYNC__T_NUMBER) &&
            dync__dtype_info(other->as.t->dtype)->kind == 'f';
 }
@@ -72973,7 +72935,8 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
 {
     const dync__tensor *view = c->out[0];
     const dync__fstore *s = view->storage->trace;
-    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK)
+    if (!(c->row->flags & DYNC__OP_BEYOND) || !s || s->input < 0 || !view->numel ||
+        f->status != DYNC_OK)
         return false;
     if (dync__layout_has_tokens(&view->lay) || dync__layout_has_tokens(&s->lay)) return true;
     return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset ||
@@ -73014,9 +72977,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     /* strides and offset given by number are those of the memory, not of what stands for a value
      * now */
-    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view
-                                ? c->args[0].as.t->storage->trace
-                                : NULL;
+    const dync__fstore *s = c->row->flags & DYNC__OP_STRIDED ? c->args[0].as.t->storage->trace
+                                                             : NULL;
     dync__node *n = s && s->generation > 0
                         ? dync__functional_view(f, s, c->out[0])
                         : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
@@ -73212,7 +73174,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     const dync__op_row *row = c->row;
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
     if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
-    if (c->op == DYNC__OP_set_) return dync__functional_set(f, c);
+    if (row->flags & DYNC__OP_RETARGETS) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))
@@ -74665,8 +74627,7 @@ static void dync__part_save_roots(dync__cutter *c)
         int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
         if (root < 0 || root == i) continue;
         for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
-            int op = c->joint->node.at[c->user[u]]->op;
-            if (op != DYNC__OP_as_strided && op != DYNC__OP__strided_view) continue;
+            if (!dync__node_has(c->joint->node.at[c->user[u]], DYNC__OP_STRIDED)) continue;
             c->saved[i] = false;
             c->saved[root] = true;
         }
@@ -75156,23 +75117,17 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 
 static bool dync__op_recomputable(const dync__node *n)
 {
-    static const int16_t more[] = {DYNC__OP_gather,   DYNC__OP_index_select, DYNC__OP_embedding,
-                                   DYNC__OP_one_hot,  DYNC__OP_triu,         DYNC__OP_tril,
-                                   DYNC__OP_to_device};
     if (n->op == DYNC__NODE_GETITEM) return true;
     if (n->op < 0) return false;
     const dync__op_row *row = dync__op_info(n->op);
     if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
-    for (int i = 0; i < DYNC__COUNT_OF(more); i++)
-        if (n->op == more[i]) return true;
-    return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE ||
-           row->cls == DYNC__FACTORY;
+    return row->flags & DYNC__OP_FUSES || row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW ||
+           row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
 }
 
 static bool dync__op_fusible(const dync__node *n)
 {
-    return dync__op_recomputable(n) ||
-           (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
+    return dync__op_recomputable(n) || dync__node_has(n, DYNC__OP_RANDOM);
 }
 static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {
@@ -77062,8 +77017,7 @@ DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
 DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach)
-            return true;
+        if (dync__node_has(g->node.at[i], DYNC__OP_CUTS_GRAD)) return true;
     return false;
 }
 
@@ -80487,7 +80441,7 @@ static dync_status dync__program_check_whole(const dync__program *p, int i, cons
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
     if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
     for (int k = 0; k < p->graph->node.n && !strided; k++)
-        strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
+        strided = dync__node_has(p->graph->node.at[k], DYNC__OP_BEYOND);
     if (!strided) return DYNC_OK;
     return dync__fail(
         DYNC_ERR_VALUE,

@@ -206,7 +206,8 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
 {
     const dync__tensor *view = c->out[0];
     const dync__fstore *s = view->storage->trace;
-    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK)
+    if (!(c->row->flags & DYNC__OP_BEYOND) || !s || s->input < 0 || !view->numel ||
+        f->status != DYNC_OK)
         return false;
     if (dync__layout_has_tokens(&view->lay) || dync__layout_has_tokens(&s->lay)) return true;
     return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset ||
@@ -247,9 +248,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     /* strides and offset given by number are those of the memory, not of what stands for a value
      * now */
-    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view
-                                ? c->args[0].as.t->storage->trace
-                                : NULL;
+    const dync__fstore *s = c->row->flags & DYNC__OP_STRIDED ? c->args[0].as.t->storage->trace
+                                                             : NULL;
     dync__node *n = s && s->generation > 0
                         ? dync__functional_view(f, s, c->out[0])
                         : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
@@ -445,7 +445,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     const dync__op_row *row = c->row;
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
     if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
-    if (c->op == DYNC__OP_set_) return dync__functional_set(f, c);
+    if (row->flags & DYNC__OP_RETARGETS) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))

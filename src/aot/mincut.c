@@ -91,23 +91,17 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 
 static bool dync__op_recomputable(const dync__node *n)
 {
-    static const int16_t more[] = {DYNC__OP_gather,   DYNC__OP_index_select, DYNC__OP_embedding,
-                                   DYNC__OP_one_hot,  DYNC__OP_triu,         DYNC__OP_tril,
-                                   DYNC__OP_to_device};
     if (n->op == DYNC__NODE_GETITEM) return true;
     if (n->op < 0) return false;
     const dync__op_row *row = dync__op_info(n->op);
     if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
-    for (int i = 0; i < DYNC__COUNT_OF(more); i++)
-        if (n->op == more[i]) return true;
-    return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE ||
-           row->cls == DYNC__FACTORY;
+    return row->flags & DYNC__OP_FUSES || row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW ||
+           row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
 }
 
 static bool dync__op_fusible(const dync__node *n)
 {
-    return dync__op_recomputable(n) ||
-           (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
+    return dync__op_recomputable(n) || dync__node_has(n, DYNC__OP_RANDOM);
 }
 static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {

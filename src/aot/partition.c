@@ -134,8 +134,7 @@ static void dync__part_save_roots(dync__cutter *c)
         int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
         if (root < 0 || root == i) continue;
         for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
-            int op = c->joint->node.at[c->user[u]]->op;
-            if (op != DYNC__OP_as_strided && op != DYNC__OP__strided_view) continue;
+            if (!dync__node_has(c->joint->node.at[c->user[u]], DYNC__OP_STRIDED)) continue;
             c->saved[i] = false;
             c->saved[root] = true;
         }

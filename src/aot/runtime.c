@@ -381,8 +381,7 @@ DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
 DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach)
-            return true;
+        if (dync__node_has(g->node.at[i], DYNC__OP_CUTS_GRAD)) return true;
     return false;
 }
 

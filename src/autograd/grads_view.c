@@ -46,7 +46,7 @@ static void dync__g_window(dync__grad *g, int first, dync__layout *base, dync__l
     *view = (dync__layout){.ndim = size.n, .offset = dync__ga_int(g, first + 2)};
     memcpy(view->shape, size.d, sizeof view->shape);
     memcpy(view->stride, stride.d, sizeof view->stride);
-    if (g->call->op != DYNC__OP_as_strided) base->offset = 0;
+    if (!(g->call->row->flags & DYNC__OP_BEYOND)) base->offset = 0;
     for (int k = 0; k < 2; k++) dync__layout_number(k ? view : base);
 }
 

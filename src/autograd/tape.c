@@ -187,7 +187,7 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
 DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
-    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
+    bool sizes = (save->call.row->flags & DYNC__OP_SIZES) != 0;
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
     v->word(v, (uint64_t)(unsigned)save->call.op);

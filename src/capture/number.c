@@ -247,13 +247,10 @@ DYNC__FN bool dync__number_place(int op, int arg)
 {
     const dync__op_row *row = dync__op_info(op);
     dync__param param;
-    bool pointwise = row->cls == DYNC__POINTWISE ||
-                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 &&
-                      dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
-    bool value = dync__schema_param(row->schema, arg, &param) &&
+    if (row->cls == DYNC__INPLACE && row->inplace_of >= 0) row = dync__op_info(row->inplace_of);
+    bool value = dync__schema_param(dync__op_info(op)->schema, arg, &param) &&
                  (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-    return pointwise && value && op != DYNC__OP_pow &&
-           (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
+    return value && row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS);
 }
 
 /* A plain number of this call enters the environment. Its place, -1: no memory. */
@@ -269,12 +266,11 @@ DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
  * where that is the same operator. */
 static bool dync__number_as_tensor(const dync__opcall *c, int i)
 {
-    static const int ops[] = {DYNC__OP_add, DYNC__OP_sub, DYNC__OP_mul, DYNC__OP_div};
-    int op = c->row->cls == DYNC__INPLACE ? c->row->inplace_of : c->op;
-    bool may = false;
-    for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
+    const dync__op_row *row = c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0
+                                  ? dync__op_info(c->row->inplace_of)
+                                  : c->row;
     const dync__arg *other = &c->args[i ? 0 : 1];
-    return may && i < 2 && other->kind == DYNC__A_TENSOR &&
+    return row->flags & DYNC__OP_ARITH && i < 2 && other->kind == DYNC__A_TENSOR &&
            !(other->as.t->flags & DYNC__T_NUMBER) &&
            dync__dtype_info(other->as.t->dtype)->kind == 'f';
 }

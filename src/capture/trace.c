@@ -342,7 +342,7 @@ static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
     const dync__node *n = x->node;
     while (
-        n && n->op >= 0 && n->op != DYNC__OP_detach &&
+        n && n->op >= 0 && !dync__node_has(n, DYNC__OP_CUTS_GRAD) &&
         (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
         n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
@@ -515,7 +515,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
         return dync__tracer_fail(t, status);
     /* counts from the storage's beginning */
-    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);
+    if (c->row->flags & DYNC__OP_BEYOND) dync__tracer_guard_more(t, &t->entry->offsets);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
         dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;

@@ -174,32 +174,22 @@ static double dync__types_work(const dync__opcall *call)
         if (i < 3) last[i] = in[i]->lay.ndim ? (double)in[i]->lay.shape[in[i]->lay.ndim - 1] : 1;
     }
     for (int i = 0; i < call->nout; i++) work += out[i] ? (double)out[i]->numel : 0;
-    switch (call->op) {
-    case DYNC__OP_mm:
-    case DYNC__OP_bmm:
-    case DYNC__OP_int_mm:
-    case DYNC__OP_matmul:
-    case DYNC__OP_linear:
-    case DYNC__OP_mv: return work + result * last[0];
-    case DYNC__OP_addmm: return work + result * last[1];
-    case DYNC__OP_conv2d:
-    case DYNC__OP_convolution:
+    switch (call->row->flags & DYNC__OP_WORK) {
+    case DYNC__OP_WORK_PRODUCT: return work + result * last[0];
+    case DYNC__OP_WORK_ADDMM: return work + result * last[1];
+    case DYNC__OP_WORK_CONV:
         return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
-    case DYNC__OP_convolution_backward:
+    case DYNC__OP_WORK_CONV_GRAD:
         return work + 2 * (double)in[0]->numel * (double)in[2]->numel /
                           DYNC__MAX((double)in[2]->lay.shape[0], 1);
-    case DYNC__OP_max_pool2d:
-    case DYNC__OP_max_pool2d_with_indices:
-    case DYNC__OP_avg_pool2d:
+    case DYNC__OP_WORK_WINDOW:
         return work + result * (double)call->args[1].as.dims[0] *
                           (double)call->args[1].as.dims[call->args[1].n - 1];
-    case DYNC__OP__scaled_dot_product_flash_attention_for_cpu:
+    case DYNC__OP_WORK_ATTENTION:
         return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] +
                result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
-    case DYNC__OP__rnn_layer: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
-    case DYNC__OP_sort:
-    case DYNC__OP_argsort:
-    case DYNC__OP_topk: return 32 * work;
+    case DYNC__OP_WORK_RECURRENT: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
+    case DYNC__OP_WORK_SORT: return 32 * work;
     default: return work;
     }
 }

@@ -458,7 +458,7 @@ static void dync__mark_reaches(void *user, dync__arg *a)
 static bool dync__op_makes_fresh(int op)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
-    return row && op != DYNC__OP_to_dtype &&
+    return row && !(row->flags & DYNC__OP_MAY_ALIAS) &&
            (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
 }
 
@@ -473,7 +473,7 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
         bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
                      node->args[0].as.node->mark;
         /* lies on its second argument from now on */
-        if (node->op == DYNC__OP_set_) first = reaches;
+        if (row && row->flags & DYNC__OP_RETARGETS) first = reaches;
         if (row && row->cls == DYNC__INPLACE ? first
             : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
                   : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)

@@ -152,6 +152,11 @@ DYNC__FN dync__graph *dync__graph_parse(const char *text);
 DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);
 /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
 DYNC__FN int dync__graph_op_count(const dync__graph *);
+/* Is it a call of an operator of which that fact (DYNC__OP_RANDOM, ...) holds? */
+DYNC__INLINE bool dync__node_has(const dync__node *n, uint32_t fact)
+{
+    return n->op >= 0 && (dync__op_info(n->op)->flags & fact) != 0;
+}
 DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
     return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ||

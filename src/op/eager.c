@@ -49,9 +49,7 @@ static const dync__op_row *dync__eager_functional(const dync__opcall *call, int 
 static bool dync__eager_numbers_float(const dync__opcall *call)
 {
     int op;
-    const dync__op_row *row = dync__eager_functional(call, &op);
-    return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full ||
-           op == DYNC__OP_full_like;
+    return dync__row_takes_numbers(dync__eager_functional(call, &op));
 }
 
 static void dync__key_add(dync__eager_key *k, uint64_t w)
@@ -222,36 +220,24 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
     return status;
 }
 
+/* Is there something to look at before a call runs? Indices that loops read by the plan checks on
+ * the CPU. */
 static bool dync__eager_checks_data(const dync__opcall *call)
 {
     int op;
-    (void)dync__eager_functional(call, &op);
-    switch (op) {
-    case DYNC__OP_gather:
-    case DYNC__OP_index_select:
-    case DYNC__OP_embedding:
-    /* there the plan does it */
-    case DYNC__OP_one_hot: return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
-    case DYNC__OP_scatter:
-    case DYNC__OP_scatter_add:
-    case DYNC__OP_index_add:
-    case DYNC__OP_full:
-    case DYNC__OP_full_like:
-    case DYNC__OP_fill:
-    case DYNC__OP_masked_fill: return true;
-    case DYNC__OP_addcdiv:
-    case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
-    case DYNC__OP_clamp:
-    case DYNC__OP_where:
-        return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
-    case DYNC__OP_remainder:
-    case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide:
-        return (call->args[1].kind != DYNC__A_TENSOR ||
-                !dync__device_is(call->args[1].as.t->device, DYNC__DEV_CHECKS)) &&
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    const dync__arg *by = &call->args[1];
+    bool number = false;
+    if (flags & DYNC__OP_SCATTERS) return true;
+    if (flags & DYNC__OP_GATHERS)
+        return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
+    if (flags & DYNC__OP_DIVIDES)
+        return (by->kind != DYNC__A_TENSOR ||
+                !dync__device_is(by->as.t->device, DYNC__DEV_CHECKS)) &&
                dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
-    default: return false;
-    }
+    for (int i = 0; i < call->nargs && flags & DYNC__OP_FITS; i++)
+        number = number || dync__arg_is_number(&call->args[i]);
+    return number;
 }
 
 DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
@@ -657,8 +643,7 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     int64_t bad = 0;
     bool found;
     if (size == 0 && index->numel)
-        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for "
-                                          "dimension with size 0");
+        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
@@ -673,28 +658,30 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
                  : DYNC_OK;
 }
 
+/* The index of a row that gathers or scatters, and how many places there are. */
+static dync_status dync__eager_index(const dync__opcall *call, int op, const dync__tensor **index,
+                                     int64_t *size)
+{
+    const dync__tensor *self = call->args[0].as.t;
+    int dim;
+    *index = call->args[op == DYNC__OP_one_hot ? 0 : op == DYNC__OP_embedding ? 1 : 2].as.t;
+    *size = call->args[1].as.i;
+    if (op == DYNC__OP_one_hot) return DYNC_OK;
+    dim = op == DYNC__OP_embedding ? 0 : dync__infer_int_dim(&call->args[1]);
+    DYNC__TRY(dync__dim_wrap(dim, self->lay.ndim, &dim));
+    *size = self->lay.ndim ? self->lay.shape[dim] : 1;
+    return DYNC_OK;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
-    int op, dim;
-    (void)dync__eager_functional(call, &op);
-    const dync__tensor *self = call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
-    switch (op) {
-    case DYNC__OP_embedding: return dync__eager_check_index(call->args[1].as.t, self->lay.shape[0]);
-    case DYNC__OP_one_hot: return dync__eager_check_index(self, call->args[1].as.i);
-    case DYNC__OP_remainder:
-    case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide: return dync__eager_check_divisor(call);
-    case DYNC__OP_full:
-    case DYNC__OP_full_like:
-    case DYNC__OP_fill:
-    case DYNC__OP_masked_fill:
-    case DYNC__OP_addcdiv:
-    case DYNC__OP_addcmul:
-    case DYNC__OP_clamp:
-    case DYNC__OP_where: return dync__infer_numbers(call, op);
-    case DYNC__OP_scatter: DYNC__TRY(dync__infer_numbers(call, op)); break;
-    default: break;
-    }
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
-    return dync__eager_check_index(call->args[2].as.t, self->lay.ndim ? self->lay.shape[dim] : 1);
+    const dync__tensor *index;
+    int64_t size;
+    int op;
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    if (flags & DYNC__OP_DIVIDES) return dync__eager_check_divisor(call);
+    if (flags & DYNC__OP_FITS) DYNC__TRY(dync__infer_numbers(call, op));
+    if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
+    DYNC__TRY(dync__eager_index(call, op, &index, &size));
+    return dync__eager_check_index(index, size);
 }

@@ -151,14 +151,11 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
-/* Arguments that stay BOOL: conditions and masks. */
-static bool dync__lower_is_mask(int op, int arg)
+/* Conditions and masks stay BOOL. */
+static bool dync__lower_is_mask(const dync__op_row *row, int arg)
 {
-    return (op == DYNC__OP_where && arg == 0) || (op == DYNC__OP_masked_fill && arg == 1);
+    return (row->flags & DYNC__OP_MASK_0 && arg == 0) || (row->flags & DYNC__OP_MASK_1 && arg == 1);
 }
-
-/* Bounds may lie outside of what the dtype holds: clamping a uint8 to [-1, 300] changes nothing. */
-static bool dync__lower_is_bound(int op) { return op == DYNC__OP_clamp || op == DYNC__OP_hardtanh; }
 
 /* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors
  * of another float dtype round; numbers and 0-dim tensors keep their precision, as in PyTorch's
@@ -191,9 +188,7 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
-    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder ||
-         call->op == DYNC__OP_fmod) &&
-        dync__dtype_info(common)->kind != 'f')
+    if (call->row->flags & DYNC__OP_DIVIDES && dync__dtype_info(common)->kind != 'f')
         DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {
@@ -202,13 +197,14 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
         if (x) {
             dync__lower_broadcast(&x->lay, &out->lay, stride);
             value[i] = dync__lower_load(&b, x, stride);
-            if (dync__lower_is_mask(call->op, i))
+            if (dync__lower_is_mask(call->row, i))
                 value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
             else
                 value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
         } else if (dync__arg_is_number(&call->args[i])) {
             value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
-            if (!dync__lower_is_bound(call->op))
+            /* clamping a uint8 to [-1, 300] changes nothing */
+            if (!(call->row->flags & DYNC__OP_BOUNDS))
                 value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
         }
     }

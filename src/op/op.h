@@ -185,23 +185,60 @@ typedef struct dync__op_row {
     uint32_t flags;
     const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
+/* Facts about an operator, for all who would otherwise compare its number. Of an INPLACE row the
+ * functional row's hold where they are about values. */
 enum {
+    /* results */
+    DYNC__OP_NONDIFF = 1 << 0,    /* integer or boolean results, detach */
+    DYNC__OP_RANDOM = 1 << 1,     /* draws random numbers */
+    DYNC__OP_FLOAT = 1 << 2,      /* int inputs become the default float dtype */
+    DYNC__OP_BOOL_OUT = 1 << 3,   /* comparisons */
+    DYNC__OP_KEEP_INT = 1 << 4,   /* sum: small ints become I64 */
+    DYNC__OP_DATA_SHAPE = 1 << 5, /* output shape depends on data: opaque break in capture */
+    DYNC__OP_MAY_ALIAS = 1 << 6, /* may give its argument back, though the class makes new memory */
+    /* who may call it, who runs it */
+    DYNC__OP_PRIVATE = 1 << 7, /* no public function */
+    DYNC__OP_FILE = 1 << 8,   /* a private row that program files may name, as they may public ones:
+                                * its inference believes no caller */
+    DYNC__OP_OPAQUE = 1 << 9, /* tracers never expand it; decompose runs it on real tensors */
     /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved
      * or shared */
-    /* a private row that program files may name, as they may public ones: its inference believes no
-     * caller */
-    DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */,
-    DYNC__OP_RANDOM = 2,
-    DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
-    DYNC__OP_BOOL_OUT = 8 /* comparisons */,
-    DYNC__OP_CHEAP = 16 /* worth recomputing */,
-    DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
-    DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */,
-    DYNC__OP_PRIVATE = 128 /* no public function */,
-    DYNC__OP_WRITES = 256,
-    DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-    DYNC__OP_FILE = 1024
+    DYNC__OP_WRITES = 1 << 10,
+    DYNC__OP_RETARGETS = 1 << 11, /* argument 0 lies on other memory afterwards */
+    DYNC__OP_CUTS_GRAD = 1 << 12, /* holds gradients back */
+    /* arguments */
+    DYNC__OP_DIVIDES = 1 << 13,       /* by argument 1: integers not by zero */
+    DYNC__OP_GATHERS = 1 << 14,       /* reads by an index; checked by the plan on the CPU */
+    DYNC__OP_SCATTERS = 1 << 15,      /* writes by an index, checked before */
+    DYNC__OP_FITS = 1 << 16,          /* numbers must fit the dtype (dync__infer_numbers) */
+    DYNC__OP_BOUNDS = 1 << 17,        /* numbers are bounds, which may lie outside of the dtype */
+    DYNC__OP_FIXED_NUMBERS = 1 << 18, /* the loop follows from a number: none of run time */
+    DYNC__OP_ARITH = 1 << 19,         /* a number is worth the 0-dim tensor of it */
+    DYNC__OP_MASK_0 = 1 << 20,        /* argument 0 is a condition: stays BOOL */
+    DYNC__OP_MASK_1 = 1 << 21,        /* argument 1 */
+    DYNC__OP_SIZES = 1 << 22,         /* all arguments but self follow from the result's sizes */
+    DYNC__OP_STRIDED = 1 << 23, /* strides and offset by number: places in the memory itself */
+    DYNC__OP_BEYOND = 1 << 24,  /* and beyond the elements of self, counted from the storage */
+    /* worth */
+    DYNC__OP_CHEAP = 1 << 25, /* worth recomputing */
+    DYNC__OP_FUSES = 1 << 26, /* loops that may be computed again, whatever the class */
+    /* how much work it is beyond its tensors' elements (graph/check.c): one of these */
+    DYNC__OP_WORK = 15 << 27,
+    DYNC__OP_WORK_PRODUCT = 1 << 27,   /* the last dim of argument 0, for each result */
+    DYNC__OP_WORK_ADDMM = 2 << 27,     /* the same behind a bias */
+    DYNC__OP_WORK_CONV = 3 << 27,      /* a window of all channels, for each result */
+    DYNC__OP_WORK_CONV_GRAD = 4 << 27, /* twice that */
+    DYNC__OP_WORK_WINDOW = 5 << 27,    /* argument 1's window */
+    DYNC__OP_WORK_ATTENTION = 6 << 27,
+    DYNC__OP_WORK_RECURRENT = 7 << 27,
+    DYNC__OP_WORK_SORT = 8 << 27
 };
+/* May a number argument be one of run time? */
+DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
+{
+    return (row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS)) ||
+           (row->cls == DYNC__FACTORY && row->flags & DYNC__OP_FITS);
+}
 /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 #include "ops.def.h"
 DYNC__FN const dync__op_row *dync__op_info(int op);

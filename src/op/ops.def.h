@@ -15,7 +15,7 @@
 /* clang-format off */
 #define DYNC__OPS_BINARY(X)                                                                                        \
     X(add,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_add, none, g_add, none, "+",            \
-      DYNC__OP_CHEAP, -1, "self + other; type promotion and broadcasting as PyTorch")                              \
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self + other; type promotion and broadcasting as PyTorch")             \
     X(atan2,        POINTWISE, "(Value self, Value other)", 1, i_binary, e_atan2, none, g_atan2, none,             \
       "torch.atan2", DYNC__OP_FLOAT, -1, "the angle of the point (other, self), in (-pi, pi]")                     \
     X(bitwise_and,  POINTWISE, "(Value self, Value other)", 1, i_bitwise, e_bitwise_and, none, none, none, "&",    \
@@ -25,13 +25,13 @@
     X(bitwise_xor,  POINTWISE, "(Value self, Value other)", 1, i_bitwise, e_bitwise_xor, none, none, none, "^",    \
       DYNC__OP_NONDIFF | DYNC__OP_CHEAP, -1, "bitwise exclusive or of integers and bools")                         \
     X(div,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_div, none, g_div, none, "/",            \
-      DYNC__OP_CHEAP | DYNC__OP_FLOAT, -1, "self / other; integers give a float")                                  \
+      DYNC__OP_CHEAP | DYNC__OP_FLOAT | DYNC__OP_ARITH, -1, "self / other; integers give a float")                 \
     X(eq,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_eq, none, none, none, "==",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self == other, as bool")                         \
     X(floor_divide, POINTWISE, "(Value self, Value other)", 1, i_binary, e_floor_divide, none, none, none, "//",   \
-      DYNC__OP_NONDIFF, -1, "the quotient rounded towards minus infinity; keeps integers")                         \
+      DYNC__OP_NONDIFF | DYNC__OP_DIVIDES, -1, "the quotient rounded towards minus infinity; keeps integers")      \
     X(fmod,         POINTWISE, "(Value self, Value other)", 1, i_binary, e_fmod, none, g_fmod, none, "torch.fmod", \
-      0, -1, "C's remainder: the sign of self")                                                                    \
+      DYNC__OP_DIVIDES, -1, "C's remainder: the sign of self")                                                     \
     X(ge,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ge, none, none, none, ">=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self >= other, as bool")                         \
     X(gt,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_gt, none, none, none, ">",              \
@@ -52,32 +52,36 @@
     X(minimum,      POINTWISE, "(Value self, Value other)", 1, i_binary, e_minimum, none, g_minimum, none,         \
       "torch.minimum", DYNC__OP_CHEAP, -1, "the smaller of the two; NaN wins")                                     \
     X(mul,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_mul, none, g_mul, none, "*",            \
-      DYNC__OP_CHEAP, -1, "self * other")                                                                          \
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self * other")                                                         \
     X(ne,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ne, none, none, none, "!=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self != other, as bool")                         \
-    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_pow, none, g_pow, none, "**", 0, -1,    \
-      "self to the power other")                                                                                   \
+    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_pow, none, g_pow, none, "**",           \
+      DYNC__OP_FIXED_NUMBERS, -1, "self to the power other")                                                       \
     X(remainder,    POINTWISE, "(Value self, Value other)", 1, i_binary, e_remainder, none, g_remainder, none,     \
-      "torch.remainder", 0, -1, "Python's remainder: the sign of other")                                           \
+      "torch.remainder", DYNC__OP_DIVIDES, -1, "Python's remainder: the sign of other")                            \
     X(sub,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_sub, none, g_sub, none, "-",            \
-      DYNC__OP_CHEAP, -1, "self - other; not of bools")
+      DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self - other; not of bools")
 /* clang-format on */
 
 /* clang-format off */
 #define DYNC__OPS_TERNARY(X)                                                                                       \
     X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv,  \
-      none, g_addcdiv, none, "torch.addcdiv({0}, {1}, {2}, value={3})", 0, -1, "self + value * tensor1 / tensor2") \
+      none, g_addcdiv, none, "torch.addcdiv({0}, {1}, {2}, value={3})", DYNC__OP_FITS, -1,                         \
+      "self + value * tensor1 / tensor2")                                                                          \
     X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul,  \
-      none, g_addcmul, none, "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP, -1,                        \
+      none, g_addcmul, none, "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP | DYNC__OP_FITS, -1,        \
       "self + value * tensor1 * tensor2")                                                                          \
     X(clamp,       POINTWISE, "(Tensor self, Value? low, Value? high)", 1, i_clamp, e_clamp, none, g_clamp, none,  \
-      "torch.clamp", DYNC__OP_CHEAP, -1, "self held between low and high; DYNC_NONE leaves a side open")           \
+      "torch.clamp", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_BOUNDS, -1,                                         \
+      "self held between low and high; DYNC_NONE leaves a side open")                                              \
     X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, g_lerp, none,    \
       "torch.lerp", DYNC__OP_CHEAP, -1, "self + weight * (end - self)")                                            \
     X(masked_fill, POINTWISE, "(Tensor self, Tensor mask, Value value)", 1, i_masked_fill, e_masked_fill, none,    \
-      g_masked_fill, none, ".masked_fill", DYNC__OP_CHEAP, -1, "value where the bool mask is set, self elsewhere") \
+      g_masked_fill, none, ".masked_fill", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_1, -1,                   \
+      "value where the bool mask is set, self elsewhere")                                                          \
     X(where,       POINTWISE, "(Tensor condition, Value self, Value other)", 1, i_where, e_where, none, g_where,   \
-      none, "torch.where", DYNC__OP_CHEAP, -1, "self where the condition holds, other elsewhere")
+      none, "torch.where", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_0, -1,                                   \
+      "self where the condition holds, other elsewhere")
 /* clang-format on */
 
 /* clang-format off */
@@ -119,7 +123,7 @@
     X(gelu_tanh,   POINTWISE, "(Tensor self)", 1, i_float_unary, e_gelu_tanh, none, g_gelu_tanh, none,               \
       "torch.nn.functional.gelu({0}, approximate='tanh')", 0, -1, "gelu with Phi approximated by tanh")              \
     X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_hardtanh, e_hardtanh, none, g_hardtanh,   \
-      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP, -1, "self held between low and high")                    \
+      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP | DYNC__OP_BOUNDS, -1, "self held between low and high")  \
     X(isfinite,    POINTWISE, "(Tensor self)", 1, i_unary, e_isfinite, none, none, none, "torch.isfinite",           \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "neither infinite nor NaN, as bool")                \
     X(isinf,       POINTWISE, "(Tensor self)", 1, i_unary, e_isinf, none, none, none, "torch.isinf",                 \
@@ -267,12 +271,12 @@
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,      \
       "torch.eye({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF, -1, "n by m, ones on the diagonal")            \
     X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill",      \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "one number in the form of self")                       \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP | DYNC__OP_FITS, -1, "one number in the form of self")       \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full,     \
-      none, none, "torch.full({0}, {1}, dtype={2}, device={3})",                                                     \
-      DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")                              \
+      none, none, "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE |               \
+      DYNC__OP_FILE | DYNC__OP_FITS, -1, "one number everywhere")                                                    \
     X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_like, none, l_full, none, none,                   \
-      "torch.full_like", DYNC__OP_NONDIFF, -1, "one number everywhere, in the form of self")                         \
+      "torch.full_like", DYNC__OP_NONDIFF | DYNC__OP_FITS, -1, "one number everywhere, in the form of self")         \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,            \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                 \
       "normal numbers in the form of self")                                                                          \
@@ -348,22 +352,22 @@
 /* clang-format off */
 #define DYNC__OPS_LINALG(X)                                                                                         \
     X(addmm,  KERNEL, "(Tensor self, Tensor mat1, Tensor mat2)", 1, i_addmm, none, l_addmm, g_addmm, none,          \
-      "torch.addmm", 0, -1, "self + mat1 @ mat2; self is broadcast")                                                \
-    X(bmm,    KERNEL, "(Tensor self, Tensor mat2)", 1, i_bmm, none, l_matmul, g_bmm, none, "torch.bmm", 0, -1,      \
-      "a batch of matrix products: [B, M, K] @ [B, K, N]")                                                          \
+      "torch.addmm", DYNC__OP_WORK_ADDMM, -1, "self + mat1 @ mat2; self is broadcast")                              \
+    X(bmm,    KERNEL, "(Tensor self, Tensor mat2)", 1, i_bmm, none, l_matmul, g_bmm, none, "torch.bmm",             \
+      DYNC__OP_WORK_PRODUCT, -1, "a batch of matrix products: [B, M, K] @ [B, K, N]")                               \
     X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_matmul, g_dot, none, "torch.dot", 0, -1,    \
       "the scalar product of two vectors")                                                                          \
     X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm",       \
-      DYNC__OP_NONDIFF, -1, "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. "   \
-      "Compiled, the cast, scales and bias behind it run on " "rows in the cache")                                  \
+      DYNC__OP_NONDIFF | DYNC__OP_WORK_PRODUCT, -1,                                                                 \
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. " "Compiled, the cast, scales and bias behind it run on " "rows in the cache")\
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,    \
-      "torch.nn.functional.linear", 0, -1, "input @ weight^T + bias, over any leading dims")                        \
-    X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@", 0, -1,        \
-      "matrix product of vectors, matrices and batches of them, broadcast")                                         \
-    X(mm,     KERNEL, "(Tensor self, Tensor mat2)", 1, i_mm, none, l_matmul, g_mm, none, "torch.mm", 0, -1,         \
-      "matrix product of [M, K] and [K, N]")                                                                        \
-    X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv", 0, -1,          \
-      "matrix times vector")                                                                                        \
+      "torch.nn.functional.linear", DYNC__OP_WORK_PRODUCT, -1, "input @ weight^T + bias, over any leading dims")    \
+    X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@",               \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix product of vectors, matrices and batches of them, broadcast")              \
+    X(mm,     KERNEL, "(Tensor self, Tensor mat2)", 1, i_mm, none, l_matmul, g_mm, none, "torch.mm",                \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix product of [M, K] and [K, N]")                                             \
+    X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv",                 \
+      DYNC__OP_WORK_PRODUCT, -1, "matrix times vector")                                                             \
     X(outer,  COMPOSITE, "(Tensor self, Tensor vec2)", 1, i_outer, none, none, none, d_outer, "torch.outer", 0, -1, \
       "all products of two vectors' elements")                                                                      \
     X(bernoulli, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_bernoulli, "torch.bernoulli",      \
@@ -401,9 +405,10 @@
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none, \
       d_adaptive_avg_pool2d, "torch.nn.functional.adaptive_avg_pool2d", 0, -1,                                       \
       "means over tiles, so that output_size come out")                                                              \
-    X(avg_pool2d, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool "         \
-      "count_include_pad)", 1, i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none,                                 \
-      "torch.nn.functional.avg_pool2d", 0, -1, "means over windows; an empty stride is the kernel size")             \
+    X(avg_pool2d, KERNEL,                                                                                            \
+      "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool " "count_include_pad)", 1,    \
+      i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "torch.nn.functional.avg_pool2d", DYNC__OP_WORK_WINDOW,  \
+      -1, "means over windows; an empty stride is the kernel size")                                                  \
     X(avg_pool2d_backward, KERNEL,                                                                                   \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool "                         \
       "ceil_mode, bool count_include_pad)", 1, i_avg_pool2d_backward, none, l_avg_pool2d_backward,                   \
@@ -428,25 +433,25 @@
       "[True, True, True])", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradients of input, weight and bias")            \
     X(conv2d, COMPOSITE,                                                                                             \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
-      i_conv2d, none, none, none, d_conv2d, "torch.conv2d", 0, -1,                                                   \
+      i_conv2d, none, none, none, d_conv2d, "torch.conv2d", DYNC__OP_WORK_CONV, -1,                                  \
       "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                                                          \
     X(convolution, KERNEL,                                                                                           \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
       i_convolution, none, l_convolution, g_convolution, none,                                                       \
-      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})",                                \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "conv2d of [N, C, H, W]")                                                \
+      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE |             \
+      DYNC__OP_FILE | DYNC__OP_WORK_CONV, -1, "conv2d of [N, C, H, W]")                                              \
     X(convolution_backward, KERNEL,                                                                                  \
-      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "                 \
-      "int groups, bool input_mask, bool weight_mask, bool bias_mask)", 3, i_convolution_backward, none,             \
-      l_convolution_backward, g_convolution_backward, none,                                                          \
-      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, "                  \
-      "[{7}, {8}, {9}])", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                                      \
+      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, " "int groups, bool input_mask, bool weight_mask, bool bias_mask)",\
+      3, i_convolution_backward, none, l_convolution_backward, g_convolution_backward, none,                         \
+      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, " "[{7}, {8}, {9}])",\
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_CONV_GRAD, -1,                                                \
       "gradients of input, weight and bias; one that its mask leaves out is empty")                                  \
     X(dropout, COMPOSITE, "(Tensor self, float p, bool training)", 1, i_dropout, none, none, none, d_dropout,        \
       "torch.nn.functional.dropout", DYNC__OP_RANDOM, -1,                                                            \
       "in training zero with probability p, else scaled by 1 / (1 - p)")                                             \
     X(embedding, KERNEL, "(Tensor weight, Tensor indices)", 1, i_embedding, none, l_embedding, g_embedding, none,    \
-      "torch.nn.functional.embedding({1}, {0})", 0, -1, "the rows of weight that indices name")                      \
+      "torch.nn.functional.embedding({1}, {0})", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                              \
+      "the rows of weight that indices name")                                                                        \
     X(embedding_dense_backward, COMPOSITE, "(Tensor grad_output, Tensor indices, int64 num_weights)", 1,             \
       i_embedding_dense_backward, none, none, none, d_embedding_dense_backward,                                      \
       "torch.ops.aten.embedding_dense_backward({0}, {1}, {2}, -1, False)", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,     \
@@ -459,24 +464,24 @@
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "output, mean and 1 / sqrt(var + eps)")                                  \
     X(max_pool2d, COMPOSITE,                                                                                         \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 1, i_max_pool2d,  \
-      none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", 0, -1,                                       \
+      none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", DYNC__OP_WORK_WINDOW, -1,                    \
       "maxima of windows; an empty stride is the kernel size")                                                       \
     X(max_pool2d_with_indices, KERNEL,                                                                               \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 2, i_max_pool2d,  \
-      none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                  \
-      "maxima of windows and their places in the plane")                                                             \
+      none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", DYNC__OP_WORK_WINDOW,   \
+      -1, "maxima of windows and their places in the plane")                                                         \
     X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1,              \
       i_max_pool2d_backward, none, l_max_pool2d_backward, g_max_pool2d_backward, none,                               \
       "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                       \
       "grad_output at the places that indices name, zero elsewhere")                                                 \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none,                \
-      "torch.nn.functional.one_hot", DYNC__OP_NONDIFF, -1,                                                           \
+      "torch.nn.functional.one_hot", DYNC__OP_NONDIFF | DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                       \
       "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                      \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL,                                                           \
       "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, " "float scale)", 2,              \
       i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                              \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, "                         \
-      "attn_mask={3}, scale={5})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                             \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, " "attn_mask={3}, scale={5})",\
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_ATTENTION, -1,                                                \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                          \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL,                                                  \
       "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "                                       \
@@ -486,12 +491,10 @@
       "{5}, 0.0, {7}, " "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
       "gradients of query, key and value")                                                                           \
     X(_rnn_layer, KERNEL,                                                                                            \
-      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                    \
-      "reverse, bool train)", 4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer,                           \
-      "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                              \
-      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the "                        \
-      "input's share of the gates [L, N, gates * H]: "                                                               \
-      "outputs [L, N, H], the last c, and in training what its gradient needs")                                      \
+      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool " "reverse, bool train)",\
+      4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE |    \
+      DYNC__OP_FILE | DYNC__OP_WORK_RECURRENT, -1,                                                                   \
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the " "input's share of the gates [L, N, gates * H]: " "outputs [L, N, H], the last c, and in training what its gradient needs")\
     X(_rnn_layer_backward, KERNEL,                                                                                   \
       "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "               \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward,    \
@@ -608,19 +611,19 @@
     X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias",              \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "the same elements")                                                      \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none,  \
-      g_as_strided, none, "torch.as_strided", 0, -1,                                                                  \
+      g_as_strided, none, "torch.as_strided", DYNC__OP_STRIDED | DYNC__OP_BEYOND, -1,                                 \
       "any sizes, strides and offset over the storage, which they must not leave")                                    \
     X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none,      \
-      g_as_strided, none, "torch.ops.dync.strided_view", DYNC__OP_PRIVATE, -1,                                        \
+      g_as_strided, none, "torch.ops.dync.strided_view", DYNC__OP_PRIVATE | DYNC__OP_STRIDED, -1,                     \
       "as_strided counted from self's first element; AOT makes it, under the tape")                                   \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1, \
       "self if it is row major, else a copy that is")                                                                 \
-    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach",                              \
-      DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "the same elements, without history")                  \
+    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF |           \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CUTS_GRAD, -1, "the same elements, without history")                \
     X(diagonal,    VIEW, "(Tensor self, int offset, int dim1, int dim2)", 1, i_diagonal, none, none, g_diagonal,      \
       none, "torch.diagonal", 0, -1, "the diagonal of two dims, as the last one")                                     \
-    X(expand,      VIEW, "(Tensor self, Dims size)", 1, i_expand, none, none, g_expand, none, ".expand", 0, -1,       \
-      "repeats dims of size 1 without copying; -1 keeps a size")                                                      \
+    X(expand,      VIEW, "(Tensor self, Dims size)", 1, i_expand, none, none, g_expand, none, ".expand",              \
+      DYNC__OP_SIZES, -1, "repeats dims of size 1 without copying; -1 keeps a size")                                  \
     X(expand_as,   COMPOSITE, "(Tensor self, Tensor other)", 1, i_expand_as, none, none, none, d_expand_as,           \
       ".expand_as", 0, -1, "expand to the shape of other")                                                            \
     X(flatten,     COMPOSITE, "(Tensor self, int start_dim, int end_dim)", 1, i_flatten, none, none, none,            \
@@ -647,8 +650,8 @@
       "torch.unflatten", 0, -1, "one dim as several; one -1 is inferred")                                             \
     X(unsqueeze,   VIEW, "(Tensor self, int dim)", 1, i_unsqueeze, none, none, g_unsqueeze, none, "torch.unsqueeze",  \
       0, -1, "a new dim of size 1")                                                                                   \
-    X(view,        VIEW, "(Tensor self, Dims size)", 1, i_view, none, none, g_view, none, ".view", 0, -1,             \
-      "another shape of the same elements, without copying; one -1 is inferred")                                      \
+    X(view,        VIEW, "(Tensor self, Dims size)", 1, i_view, none, none, g_view, none, ".view", DYNC__OP_SIZES,    \
+      -1, "another shape of the same elements, without copying; one -1 is inferred")                                  \
     X(view_as,     COMPOSITE, "(Tensor self, Tensor other)", 1, i_view_as, none, none, none, d_view_as, ".view_as",   \
       0, -1, "view in the shape of other")
 /* clang-format on */
@@ -658,7 +661,8 @@
 /* clang-format off */
 #define DYNC__OPS_MOVE(X)                                                                                             \
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none,           \
-      d_argsort, "torch.argsort", DYNC__OP_NONDIFF, -1, "the places that sort self along dim, int64")                 \
+      d_argsort, "torch.argsort", DYNC__OP_NONDIFF | DYNC__OP_WORK_SORT, -1,                                          \
+      "the places that sort self along dim, int64")                                                                   \
     X(as_strided_scatter, KERNEL, "(Tensor self, Tensor src, Dims size, Dims stride, int64 storage_offset)", 1,       \
       i_as_strided_scatter, none, l_as_strided_scatter, g_as_strided_scatter, none, "torch.as_strided_scatter",       \
       DYNC__OP_PRIVATE, -1, "self with src written to as_strided of it; AOT makes it, under the tape")                \
@@ -675,12 +679,13 @@
     X(flip,           KERNEL, "(Tensor self, Dims dims)", 1, i_flip, none, l_flip, g_flip, none, "torch.flip", 0, -1, \
       "elements in reverse order along dims")                                                                         \
     X(gather,         KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_gather, none, l_gather, g_gather, none,    \
-      "torch.gather", 0, -1, "out[i][j] = self[index[i][j]][j] for dim 0")                                            \
+      "torch.gather", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1, "out[i][j] = self[index[i][j]][j] for dim 0")            \
     X(index_add,      KERNEL, "(Tensor self, int dim, Tensor index, Tensor source)", 1, i_index_add, none,            \
-      l_index_add, g_index_add, none, "torch.index_add", 0, -1,                                                       \
+      l_index_add, g_index_add, none, "torch.index_add", DYNC__OP_SCATTERS, -1,                                       \
       "self with rows of source added to the rows that index names")                                                  \
     X(index_select,   KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_index_select, none, l_index_select,        \
-      g_index_select, none, "torch.index_select", 0, -1, "the places of dim that the vector index names")             \
+      g_index_select, none, "torch.index_select", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                              \
+      "the places of dim that the vector index names")                                                                \
     X(masked_select,  KERNEL, "(Tensor self, Tensor mask)", 1, none, none, none, none, d_masked_select,               \
       "torch.masked_select", DYNC__OP_DATA_SHAPE, -1, "the elements whose mask is set, as a vector")                  \
     X(nonzero,        KERNEL, "(Tensor self)", 1, none, none, none, none, d_nonzero, "torch.nonzero",                 \
@@ -690,9 +695,11 @@
     X(roll,           COMPOSITE, "(Tensor self, Dims shifts, Dims dims)", 1, i_roll, none, none, none, d_roll,        \
       "torch.roll", 0, -1, "elements moved along dims, around the end; without dims over the flattened tensor")       \
     X(scatter,        KERNEL, "(Tensor self, int dim, Tensor index, Value src)", 1, i_scatter, none, l_scatter,       \
-      g_scatter, none, "torch.scatter", 0, -1, "self with src written to the places that index names")                \
+      g_scatter, none, "torch.scatter", DYNC__OP_SCATTERS | DYNC__OP_FITS, -1,                                        \
+      "self with src written to the places that index names")                                                         \
     X(scatter_add,    KERNEL, "(Tensor self, int dim, Tensor index, Tensor src)", 1, i_scatter, none, l_scatter_add,  \
-      g_scatter_add, none, "torch.scatter_add", 0, -1, "self with src added at the places that index names")          \
+      g_scatter_add, none, "torch.scatter_add", DYNC__OP_SCATTERS, -1,                                                \
+      "self with src added at the places that index names")                                                           \
     X(select_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 index)", 1, i_view_backward,    \
       none, l_view_backward, g_select_backward, none, "torch.ops.aten.select_backward",                               \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of select")                                                     \
@@ -700,21 +707,23 @@
       1, i_view_backward, none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward",             \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of slice")                                                      \
     X(sort,           KERNEL, "(Tensor self, int dim, bool descending)", 2, i_sort, none, l_sort, g_sort, none,       \
-      "torch.sort", 0, -1, "sorted along dim, equal elements in their order, and the places they came from")          \
+      "torch.sort", DYNC__OP_WORK_SORT, -1,                                                                           \
+      "sorted along dim, equal elements in their order, and the places they came from")                               \
     X(stack,          COMPOSITE, "(Tensor[] tensors, int dim)", 1, i_stack, none, none, none, d_stack,                \
       "torch.stack", 0, -1, "tensors of one shape along a new dim")                                                   \
     X(take_along_dim, COMPOSITE, "(Tensor self, Tensor indices, int dim)", 1, i_take_along_dim, none, none, none,     \
       d_take_along_dim, "torch.take_along_dim", 0, -1, "gather with self and indices broadcast outside dim")          \
     X(to_device,      KERNEL, "(Tensor self, Device device)", 1, i_to_device, none, l_clone, g_to_device, none,       \
-      ".to", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a copy on another device")                                        \
+      ".to", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_FUSES, -1, "a copy on another device")                       \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to", \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "the elements cast")                                     \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP | DYNC__OP_MAY_ALIAS, -1, "the elements cast")                \
     X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk,  \
-      g_topk, none, "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")           \
-    X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0,  \
-      -1, "zero above the diagonal of the last two dims")                                                             \
-    X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0,  \
-      -1, "zero below the diagonal of the last two dims")                                                             \
+      g_topk, none, "torch.topk", DYNC__OP_WORK_SORT, -1,                                                             \
+      "the k largest or smallest along dim, in order, and their places")                                              \
+    X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril",     \
+      DYNC__OP_FUSES, -1, "zero above the diagonal of the last two dims")                                             \
+    X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu",     \
+      DYNC__OP_FUSES, -1, "zero below the diagonal of the last two dims")                                             \
     X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique",                        \
       DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")                    \
     X(_one_hot_all, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_one_hot_all,                             \
@@ -725,7 +734,8 @@
 /* clang-format off */
 #define DYNC__OPS_EFFECT(X)                                                                                          \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled,                   \
-      "torch._C._set_grad_enabled", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "turns recording for gradients on or off") \
+      "torch._C._set_grad_enabled", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CUTS_GRAD, -1,                       \
+      "turns recording for gradients on or off")                                                                     \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",  \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "starts this thread's random numbers anew")                              \
     X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none,   \
@@ -735,7 +745,7 @@
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1,    \
       "a hook's function")                                                                                           \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_",      \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "self takes over the storage and form of source")
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_RETARGETS, -1, "self takes over the storage and form of source")
 /* clang-format on */
 
 /* clang-format off */

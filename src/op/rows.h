@@ -7,97 +7,38 @@
 #define DYNC__ROWS_H
 #include "op.h"
 
-/* clang-format off */
-#define DYNC__INFERS(X) \
-    X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) \
-    X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) \
-    X(clone) X(composite) X(contiguous) X(conv2d) \
-    X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) \
-    X(embedding) \
-    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) \
-    X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary) \
-    X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) \
-    X(like) X(avg_pool2d_backward) X(max_pool2d_backward) \
-    X(like_self) X(linear) X(floating_binary) X(loss) X(masked_fill) X(matmul) X(max_dim) \
-    X(max_pool2d) X(mm) X(mv) X(narrow) \
-    X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) \
-    X(one_hot) \
-    X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) \
-    X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax) \
-    X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) \
-    X(to_device) X(to_dtype) X(topk) \
-    X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__EXPRS(X) \
-    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(binary_cross_entropy) \
-    X(bitwise_and) X(bitwise_not) \
-    X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) \
-    X(elu) X(eq) X(erf) \
-    X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) \
-    X(gelu_tanh) X(gt) \
-    X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) \
-    X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
-    X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(logsigmoid) X(lt) \
-    X(masked_fill) X(maximum) \
-    X(minimum) X(mish) X(mul) X(ne) X(neg) X(pow) X(reciprocal) X(relu) X(relu6) X(remainder) \
-    X(round) X(rsqrt) \
-    X(selu) X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) \
-    X(square) X(sub) X(tan) \
-    X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__LOWERS(X) \
-    X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) \
-    X(avg_pool2d) X(avg_pool2d_backward) \
-    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) \
-    X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather) \
-    X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) \
-    X(max_pool2d_backward) X(mean) \
-    X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) \
-    X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax) \
-    X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
-/* clang-format on */
-/* clang-format off */
-#define DYNC__DECOMPOSES(X) \
-    X(adaptive_avg_pool2d) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
-    X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout) \
-    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(linear) \
-    X(manual_seed) \
-    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) \
-    X(native_batch_norm) \
-    X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) \
-    X(reshape) X(roll) \
-    X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) \
-    X(tanh_backward) \
-    X(trace_wrapped) X(unflatten) X(view_as) \
-    X(addmv) X(baddbmm) X(bernoulli) X(conv1d) X(conv_transpose2d) X(cosine_similarity) \
-    X(count_nonzero) \
-    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(huber_loss) \
-    X(instance_norm) \
-    X(isclose) X(kl_div) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu) \
-    X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(softmin) X(softshrink) \
-    X(softsign) X(tanhshrink) \
-    X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
-/* clang-format on */
-
 DYNC__FN int dync__custom_find(const char *name); /* custom.c */
 
-#define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
-DYNC__INFERS(DYNC__X)
+/* ---- the functions that the columns name ------------------------------------------------------ */
+/* Declared row by row, most of them many times. `none` is a column without a function: while a
+ * column is declared, it stands for one of its functions. */
+#undef dync__none
+#define dync__none dync__i_binary
+#define DYNC__X(name, cls, schema, nout, infer, ...) \
+    DYNC__FN dync_status dync__##infer(const dync__opcall *, dync__info *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name) DYNC__FN int dync__e_##name(dync__lb *, const dync__opcall *, const int *);
-DYNC__EXPRS(DYNC__X)
+#undef dync__none
+#define dync__none dync__e_add
+#define DYNC__X(name, cls, schema, nout, infer, expr, ...) \
+    DYNC__FN int dync__##expr(dync__lb *, const dync__opcall *, const int *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name)                                                                            \
-    DYNC__FN dync_status dync__l_##name(dync__pb *, const dync__opcall *, const dync__operand *, \
-                                        const dync__operand *);
-DYNC__LOWERS(DYNC__X)
+#undef dync__none
+#define dync__none dync__l_sum
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, ...)                               \
+    DYNC__FN dync_status dync__##lower(dync__pb *, const dync__opcall *, const dync__operand *, \
+                                       const dync__operand *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
-#define DYNC__X(name) DYNC__FN dync_status dync__d_##name(dync__opcall *);
-DYNC__DECOMPOSES(DYNC__X)
+#undef dync__none
+#define dync__none dync__d_linear
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, ...) \
+    DYNC__FN dync_status dync__##decompose(dync__opcall *);
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
+#undef dync__none
+#define dync__none NULL
 
 /* ---- shared by infer.c and infer_nn.c -------------------------------------------------------- */
 /* argument i, a tensor, or DYNC_ERR_VALUE */

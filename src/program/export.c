@@ -126,7 +126,7 @@ static dync_status dync__program_check_whole(const dync__program *p, int i, cons
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
     if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
     for (int k = 0; k < p->graph->node.n && !strided; k++)
-        strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
+        strided = dync__node_has(p->graph->node.at[k], DYNC__OP_BEYOND);
     if (!strided) return DYNC_OK;
     return dync__fail(
         DYNC_ERR_VALUE,
