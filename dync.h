@@ -2386,7 +2386,8 @@ DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
     DYNC_TAKES_8(DYNC_batch_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_batch_norm takes 8 arguments: input, weight, bias, running_mean, " \
     "running_var, training, momentum, eps", __VA_ARGS__)
-#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, momentum, eps) \
+#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, \
+    momentum, eps) \
     DYNC_OP(dync_batch_norm, dync__op_1TOOOObff, DYNC__OP_batch_norm, DYNC_T(input, \
     "dync_batch_norm: input"), weight, bias, running_mean, running_var, training, momentum, eps)
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
@@ -2448,7 +2449,8 @@ DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims 
     DYNC_TAKES_6(DYNC_max_pool2d_with_indices, DYNC_OTHER_V, \
     __VA_ARGS__)("dync_max_pool2d_with_indices takes 6 arguments: self, kernel_size, stride, " \
     "padding, dilation, ceil_mode", __VA_ARGS__)
-#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, ceil_mode) \
+#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, \
+    ceil_mode) \
     DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, \
     DYNC_T(self, "dync_max_pool2d_with_indices: self"), DYNC_D(kernel_size, \
     "dync_max_pool2d_with_indices: kernel_size"), DYNC_D(stride, \
@@ -2576,7 +2578,8 @@ DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *w
     DYNC_TAKES_8(DYNC_conv_transpose2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_conv_transpose2d takes 8 arguments: input, weight, bias, stride, padding, " \
     "output_padding, groups, dilation", __VA_ARGS__)
-#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, groups, dilation) \
+#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, \
+    groups, dilation) \
     DYNC_SEQ2_AND(dync_conv_transpose2d, dync__op_1TTOdddid, DYNC__OP_conv_transpose2d, \
     DYNC_T(input, "dync_conv_transpose2d: input"), DYNC_T(weight, \
     "dync_conv_transpose2d: weight"), bias, DYNC_D(stride, "dync_conv_transpose2d: stride"), \
@@ -2622,7 +2625,8 @@ DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dy
     DYNC_TAKES_7(DYNC_scaled_dot_product_attention, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_scaled_dot_product_attention takes 7 arguments: query, key, value, " \
     "attn_mask, dropout_p, is_causal, scale", __VA_ARGS__)
-#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, is_causal, scale) \
+#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, \
+    is_causal, scale) \
     DYNC_SEQ3_AND(dync_scaled_dot_product_attention, dync__op_1TTTOfbV, \
     DYNC__OP_scaled_dot_product_attention, DYNC_T(query, \
     "dync_scaled_dot_product_attention: query"), DYNC_T(key, \
@@ -4851,7 +4855,7 @@ DYNC__FN uint64_t dync__error_count(void);
 /* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16
  * bytes on 64-bit machines);
  * data 64-byte aligned.
- * ---------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------- */
 /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);
@@ -31103,8 +31107,8 @@ typedef struct dync__kcall_row {
  * f64 and by way of f32 f16 and bf16; integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */ \
-    X(addmm, none)               /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
+    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c [B.., M, N]; integers too */ \
+    X(addmm, none)               /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
     X(conv2d, conv)              /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
     X(conv2d_grad_input, conv)   /* gy, w, gx */ \
     X(conv2d_grad_weight, conv)  /* x, gy, gw */ \
@@ -33022,8 +33026,9 @@ DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif
 
 /* ==== kernel/conv_tiles.h ========================================================================== */
-/* kernel/conv_tiles.h: a convolution laid out in tiles, shared by conv_plan.c (making), conv_blocks.c,
- * conv_weights.c, conv_wino.c, conv_tiles.c and conv_grad.c (running). After conv_jit.h. */
+/* kernel/conv_tiles.h: a convolution laid out in tiles, shared by conv_plan.c (making),
+ * conv_blocks.c, conv_weights.c, conv_wino.c, conv_tiles.c and conv_grad.c (running). After
+ * conv_jit.h. */
 #ifndef DYNC__CONV_TILES_H
 #define DYNC__CONV_TILES_H
 #if DYNC__JIT_X86
@@ -33151,8 +33156,8 @@ DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const float *x, cons
 DYNC__WARM
 
 /* ==== kernel/conv_blocks.c ========================================================================= */
-/* kernel/conv_blocks.c: arrays between planes [C, H, W] and blocks of V channels [C / V, H, W, V], with the
- * rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
+/* kernel/conv_blocks.c: arrays between planes [C, H, W] and blocks of V channels [C / V, H, W, V],
+ * with the rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
 #if DYNC__JIT_X86
 
 /* n pixels of c <= V channels; planes `plane` floats apart. */
@@ -33372,12 +33377,12 @@ DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dy
 #endif
 
 /* ==== kernel/conv_wino.c =========================================================================== */
-/* kernel/conv_wino.c: 3x3 convolutions by Winograd's tiles of m x m places: (m + 2)^2 products a channel instead of
- * 9 m^2. Asked by conv_plan.c, run by conv_tiles.c.
+/* kernel/conv_wino.c: 3x3 convolutions by Winograd's tiles of m x m places: (m + 2)^2 products a
+ * channel instead of 9 m^2. Asked by conv_plan.c, run by conv_tiles.c.
  *
- * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix product
- * with its transformed weights, by the tiles of a 1x1 convolution; the results are transformed back
- * into places, and what follows is done to them. */
+ * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix
+ * product with its transformed weights, by the tiles of a 1x1 convolution; the results are
+ * transformed back into places, and what follows is done to them. */
 #if DYNC__JIT_X86
 
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row,
@@ -33536,13 +33541,14 @@ DYNC__RARE DYNC__FN void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_
 #endif
 
 /* ==== kernel/conv_tiles.c ========================================================================== */
-/* kernel/conv_tiles.c: runs the tiles that conv_plan.c laid out over whole convolutions, data gradients and
- * pooling. Before: conv.c, pooling.c; under it conv_blocks.c, conv_weights.c, conv_wino.c.
+/* kernel/conv_tiles.c: runs the tiles that conv_plan.c laid out over whole convolutions, data
+ * gradients and pooling. Before: conv.c, pooling.c; under it conv_blocks.c, conv_weights.c,
+ * conv_wino.c.
  *
- * Per image, group and some rows (a job): the input goes into blocks of V channels with a rim (zeros,
- * or -inf), tiles are computed for all output blocks, and the result goes back into planes: all of
- * that stays in L2. Few channels stay planes. Every output element is summed in the same order
- * whatever the thread count. */
+ * Per image, group and some rows (a job): the input goes into blocks of V channels with a rim
+ * (zeros, or -inf), tiles are computed for all output blocks, and the result goes back into planes:
+ * all of that stays in L2. Few channels stay planes. Every output element is summed in the same
+ * order whatever the thread count. */
 #if DYNC__JIT_X86
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args,
@@ -33785,9 +33791,9 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 #endif
 
 /* ==== kernel/conv_grad.c =========================================================================== */
-/* kernel/conv_grad.c: the weight gradient of a convolution by the tiles that conv_plan.c laid out: images and
- * rows in order, by one thread for each piece of gw, so that the thread count does not change a bit.
- * Beside conv_tiles.c. */
+/* kernel/conv_grad.c: the weight gradient of a convolution by the tiles that conv_plan.c laid out:
+ * images and rows in order, by one thread for each piece of gw, so that the thread count does not
+ * change a bit. Beside conv_tiles.c. */
 #if DYNC__JIT_X86
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
@@ -58272,11 +58278,10 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                    "viewBox=\"0 0 %d %d\">\n",
                    p.width, height, p.width, height);
-    dync__str_add(
-        s,
-        "<style>text{font:12px monospace;text-anchor:middle}"
-        ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
-        ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
+    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}"
+                     ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}"
+                     ".in{fill:#dbeafe}.attr{fill:#fef3c7}"
+                     ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
     for (int i = 0; i < p.n; i++) {
         p.at = &p.box[i];
         if (p.at->node)

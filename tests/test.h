@@ -150,9 +150,9 @@ TEST__UNUSED static int test__eq_str(const char *a, const char *b, const char *f
         }
     n_a = (int)strcspn(a + start, "\n");
     n_b = (int)strcspn(b + start, "\n");
-    printf(
-        "    first difference in line %d, column %d\n    got      \"%.*s\"\n    expected \"%.*s\"\n",
-        row, (int)(i - start) + 1, n_a, a + start, n_b, b + start);
+    printf("    first difference in line %d, column %d\n    got      \"%.*s\"\n    expected "
+           "\"%.*s\"\n",
+           row, (int)(i - start) + 1, n_a, a + start, n_b, b + start);
     if (strchr(a, '\n')) printf("    the whole text:\n%s\n", a);
     return 0;
 }

@@ -93,7 +93,13 @@ static void write_line(void)
             *soft = ' ';
             memmove(soft + 1, soft + 5, rest + 1);
         } else {
-            printf("%.*s \\\n", (int)(soft - line), line);
+            *soft = 0;
+            if (strlen(line) + 2 > WIDTH) { /* a long list of parameters */
+                size_t cut = last_space(line, WIDTH - 3, false, &quoted);
+                printf("%.*s \\\n    %s \\\n", (int)cut, line, line + cut + 1);
+            } else {
+                printf("%s \\\n", line);
+            }
             s = soft + 5;
             indent = 4;
         }

@@ -1386,7 +1386,8 @@ DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
     DYNC_TAKES_8(DYNC_batch_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_batch_norm takes 8 arguments: input, weight, bias, running_mean, " \
     "running_var, training, momentum, eps", __VA_ARGS__)
-#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, momentum, eps) \
+#define DYNC_batch_norm(text_, input, weight, bias, running_mean, running_var, training, \
+    momentum, eps) \
     DYNC_OP(dync_batch_norm, dync__op_1TOOOObff, DYNC__OP_batch_norm, DYNC_T(input, \
     "dync_batch_norm: input"), weight, bias, running_mean, running_var, training, momentum, eps)
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
@@ -1448,7 +1449,8 @@ DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims 
     DYNC_TAKES_6(DYNC_max_pool2d_with_indices, DYNC_OTHER_V, \
     __VA_ARGS__)("dync_max_pool2d_with_indices takes 6 arguments: self, kernel_size, stride, " \
     "padding, dilation, ceil_mode", __VA_ARGS__)
-#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, ceil_mode) \
+#define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, \
+    ceil_mode) \
     DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, \
     DYNC_T(self, "dync_max_pool2d_with_indices: self"), DYNC_D(kernel_size, \
     "dync_max_pool2d_with_indices: kernel_size"), DYNC_D(stride, \
@@ -1576,7 +1578,8 @@ DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *w
     DYNC_TAKES_8(DYNC_conv_transpose2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_conv_transpose2d takes 8 arguments: input, weight, bias, stride, padding, " \
     "output_padding, groups, dilation", __VA_ARGS__)
-#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, groups, dilation) \
+#define DYNC_conv_transpose2d(text_, input, weight, bias, stride, padding, output_padding, \
+    groups, dilation) \
     DYNC_SEQ2_AND(dync_conv_transpose2d, dync__op_1TTOdddid, DYNC__OP_conv_transpose2d, \
     DYNC_T(input, "dync_conv_transpose2d: input"), DYNC_T(weight, \
     "dync_conv_transpose2d: weight"), bias, DYNC_D(stride, "dync_conv_transpose2d: stride"), \
@@ -1622,7 +1625,8 @@ DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dy
     DYNC_TAKES_7(DYNC_scaled_dot_product_attention, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_scaled_dot_product_attention takes 7 arguments: query, key, value, " \
     "attn_mask, dropout_p, is_causal, scale", __VA_ARGS__)
-#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, is_causal, scale) \
+#define DYNC_scaled_dot_product_attention(text_, query, key, value, attn_mask, dropout_p, \
+    is_causal, scale) \
     DYNC_SEQ3_AND(dync_scaled_dot_product_attention, dync__op_1TTTOfbV, \
     DYNC__OP_scaled_dot_product_attention, DYNC_T(query, \
     "dync_scaled_dot_product_attention: query"), DYNC_T(key, \

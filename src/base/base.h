@@ -138,7 +138,7 @@ DYNC__FN uint64_t dync__error_count(void);
 /* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16
  * bytes on 64-bit machines);
  * data 64-byte aligned.
- * ---------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------- */
 /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);

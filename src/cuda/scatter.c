@@ -440,11 +440,15 @@ static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     int type = dync__dtype_info(to->dtype)->compute;
     if (!k) return false;
-    int v = from                                   ? dync__lb_load(&b,
-                                                                   dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL),
-                                                                   dync__kernel_access(k, from->lay.offset, from->lay.stride))
-            : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0)
-                                                   : dync__lb_i(&b, type, 0);
+    int v;
+    if (from) {
+        int32_t buf = dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL);
+        v = dync__lb_load(&b, buf, dync__kernel_access(k, from->lay.offset, from->lay.stride));
+    } else if (type == DYNC_F32 || type == DYNC_F64) {
+        v = dync__lb_f(&b, type, 0);
+    } else {
+        v = dync__lb_i(&b, type, 0);
+    }
     dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL),
                    dync__kernel_access(k, to->lay.offset, to->lay.stride),
                    dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));

@@ -304,11 +304,10 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                    "viewBox=\"0 0 %d %d\">\n",
                    p.width, height, p.width, height);
-    dync__str_add(
-        s,
-        "<style>text{font:12px monospace;text-anchor:middle}"
-        ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
-        ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
+    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}"
+                     ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}"
+                     ".in{fill:#dbeafe}.attr{fill:#fef3c7}"
+                     ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
     for (int i = 0; i < p.n; i++) {
         p.at = &p.box[i];
         if (p.at->node)

@@ -1,5 +1,5 @@
-/* kernel/conv_blocks.c: arrays between planes [C, H, W] and blocks of V channels [C / V, H, W, V], with the
- * rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
+/* kernel/conv_blocks.c: arrays between planes [C, H, W] and blocks of V channels [C / V, H, W, V],
+ * with the rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
 #if DYNC__JIT_X86

@@ -1,6 +1,6 @@
-/* kernel/conv_grad.c: the weight gradient of a convolution by the tiles that conv_plan.c laid out: images and
- * rows in order, by one thread for each piece of gw, so that the thread count does not change a bit.
- * Beside conv_tiles.c. */
+/* kernel/conv_grad.c: the weight gradient of a convolution by the tiles that conv_plan.c laid out:
+ * images and rows in order, by one thread for each piece of gw, so that the thread count does not
+ * change a bit. Beside conv_tiles.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
 #if DYNC__JIT_X86

@@ -1,10 +1,11 @@
-/* kernel/conv_tiles.c: runs the tiles that conv_plan.c laid out over whole convolutions, data gradients and
- * pooling. Before: conv.c, pooling.c; under it conv_blocks.c, conv_weights.c, conv_wino.c.
+/* kernel/conv_tiles.c: runs the tiles that conv_plan.c laid out over whole convolutions, data
+ * gradients and pooling. Before: conv.c, pooling.c; under it conv_blocks.c, conv_weights.c,
+ * conv_wino.c.
  *
- * Per image, group and some rows (a job): the input goes into blocks of V channels with a rim (zeros,
- * or -inf), tiles are computed for all output blocks, and the result goes back into planes: all of
- * that stays in L2. Few channels stay planes. Every output element is summed in the same order
- * whatever the thread count. */
+ * Per image, group and some rows (a job): the input goes into blocks of V channels with a rim
+ * (zeros, or -inf), tiles are computed for all output blocks, and the result goes back into planes:
+ * all of that stays in L2. Few channels stay planes. Every output element is summed in the same
+ * order whatever the thread count. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
 #if DYNC__JIT_X86

@@ -1,5 +1,6 @@
-/* kernel/conv_tiles.h: a convolution laid out in tiles, shared by conv_plan.c (making), conv_blocks.c,
- * conv_weights.c, conv_wino.c, conv_tiles.c and conv_grad.c (running). After conv_jit.h. */
+/* kernel/conv_tiles.h: a convolution laid out in tiles, shared by conv_plan.c (making),
+ * conv_blocks.c, conv_weights.c, conv_wino.c, conv_tiles.c and conv_grad.c (running). After
+ * conv_jit.h. */
 #ifndef DYNC__CONV_TILES_H
 #define DYNC__CONV_TILES_H
 #include "conv_jit.h"

@@ -1,9 +1,9 @@
-/* kernel/conv_wino.c: 3x3 convolutions by Winograd's tiles of m x m places: (m + 2)^2 products a channel instead of
- * 9 m^2. Asked by conv_plan.c, run by conv_tiles.c.
+/* kernel/conv_wino.c: 3x3 convolutions by Winograd's tiles of m x m places: (m + 2)^2 products a
+ * channel instead of 9 m^2. Asked by conv_plan.c, run by conv_tiles.c.
  *
- * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix product
- * with its transformed weights, by the tiles of a 1x1 convolution; the results are transformed back
- * into places, and what follows is done to them. */
+ * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix
+ * product with its transformed weights, by the tiles of a 1x1 convolution; the results are
+ * transformed back into places, and what follows is done to them. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
 #if DYNC__JIT_X86

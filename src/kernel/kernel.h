@@ -57,8 +57,8 @@ typedef struct dync__kcall_row {
  * f64 and by way of f32 f16 and bf16; integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */ \
-    X(addmm, none)               /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */ \
+    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c [B.., M, N]; integers too */ \
+    X(addmm, none)               /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
     X(conv2d, conv)              /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
     X(conv2d_grad_input, conv)   /* gy, w, gx */ \
     X(conv2d_grad_weight, conv)  /* x, gy, gw */ \

@@ -438,10 +438,10 @@ TEST(values_that_the_graph_computes_are_not_read)
                                       "allclose", "_local_scalar_dense"};
     for (int i = 0; i < 5; i++) {
         char text[128];
-        snprintf(
-            text, sizeof text,
-            "It appears that you're trying to get value out of a tracing tensor with aten.%s.default - erroring out!",
-            ops[i]);
+        snprintf(text, sizeof text,
+                 "It appears that you're trying to get value out of a tracing tensor with "
+                 "aten.%s.default - erroring out!",
+                 ops[i]);
         EXPECT(!dync_make_graph(fns[i], x));
         EXPECT(dync_error() == DYNC_ERR_UNSUPPORTED);
         EXPECT_EQ_STR(dync_error_class(), "RuntimeError");

@@ -337,7 +337,8 @@ TEST(A_32_overlapping_write)
         EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
         EXPECT_HAS_STR(
             dync_error_message(),
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. "
             "Please clone() the tensor before performing the operation.");
         dync_clear_error();
         EXPECT(same(x, was, 0));

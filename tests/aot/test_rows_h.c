@@ -95,7 +95,8 @@ TEST(h02_invoke_in_pt2)
 static const char *const wrapped_text =
     "class _multiply_invoke(torch.nn.Module):\n"
     "    def forward(self, grad_1: \"f32[2]\"):\n"
-    "        trace_wrapped: \"f32[2]\" = torch__dynamo__trace_wrapped_higher_order_op_self_invoke(grad_1);  grad_1 = None\n"
+    "        trace_wrapped: \"f32[2]\" = "
+    "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(grad_1);  grad_1 = None\n"
     "        return trace_wrapped\n";
 
 TEST(h03_invoke_make_fx_forward_contrived)
@@ -242,15 +243,18 @@ static dync_tensor *just_add(dync_tensor *x, dync_tensor *y) { return dync_add(x
 
 static const char *const h06_text =
     "class GraphModule(torch.nn.Module):\n"
-    "    def forward(self, L_inputs_ : list, L_hooks_0_keywords_fn_keywords_obj_counter: \"Sym(s1)\"):\n"
+    "    def forward(self, L_inputs_ : list, L_hooks_0_keywords_fn_keywords_obj_counter: "
+    "\"Sym(s1)\"):\n"
     "        l_inputs_ = L_inputs_\n"
-    "        l_hooks_0_keywords_fn_keywords_obj_counter = L_hooks_0_keywords_fn_keywords_obj_counter\n"
+    "        l_hooks_0_keywords_fn_keywords_obj_counter = "
+    "L_hooks_0_keywords_fn_keywords_obj_counter\n"
     "\n"
     "        getitem: \"f32[s0]\" = l_inputs_[0];  l_inputs_ = None\n"
     "\n"
     "        new_grad: \"f32[s0]\" = torch.clone(getitem)\n"
     "\n"
-    "        add: \"Sym(s1 + 1)\" = l_hooks_0_keywords_fn_keywords_obj_counter + 1;  l_hooks_0_keywords_fn_keywords_obj_counter = None\n"
+    "        add: \"Sym(s1 + 1)\" = l_hooks_0_keywords_fn_keywords_obj_counter + 1;  "
+    "l_hooks_0_keywords_fn_keywords_obj_counter = None\n"
     "\n"
     "        result: \"f32[s0]\" = getitem * getitem;  getitem = None\n"
     "\n"

@@ -1,4 +1,5 @@
-// The public half from C++: every macro form, compiled as C++17 and as C++20, linked to the C implementation.
+// The public half from C++: every macro form, compiled as C++17 and as C++20, linked to
+// the C implementation.
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"

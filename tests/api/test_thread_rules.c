@@ -68,14 +68,14 @@ TEST(the_check_finds_what_is_missing)
     EXPECT_EQ_INT(
         without("/* dync_a: x.\n *   errors  none */\nDYNC_API int dync_a(void);\n", false), 1);
     EXPECT_EQ_INT(
-        without(
-            "/* dync_a: x.\n *   thread  any */\nDYNC_API int dync_a(void);\nDYNC_API int dync_b(void);\n",
-            false),
+        without("/* dync_a: x.\n *   thread  any */\nDYNC_API int dync_a(void);\nDYNC_API int "
+                "dync_b(void);\n",
+                false),
         0);
     EXPECT_EQ_INT(
-        without(
-            "/* ---- all\n *   thread  not while running */\n/* dync_a: x. */\nDYNC_API int dync_a(void);\n",
-            false),
+        without("/* ---- all\n *   thread  not while running */\n/* dync_a: x. */\nDYNC_API int "
+                "dync_a(void);\n",
+                false),
         0);
     EXPECT_EQ_INT(
         without("/* ---- all\n *   thread  any */\n/* ---- others */\nDYNC_API int dync_a(void);\n",

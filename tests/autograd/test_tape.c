@@ -213,7 +213,8 @@ TEST(a_saved_tensor_was_written)
     EXPECT_STATUS(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
     expect_error(
         DYNC_ERR_AUTOGRAD,
-        "one of the variables needed for gradient computation has been modified by an inplace operation: ");
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: ");
     dync_tensor *w = LEAF(1, 1), *data = dync_ones(dync_shape(2)), *z = dync_mul(w, data);
     DYNC_NO_GRAD { dync_mul_(data, 5); }
     EXPECT_STATUS(dync_backward(total(z)), DYNC_ERR_AUTOGRAD);
@@ -861,7 +862,8 @@ TEST(custom_function_of_two_outputs)
                   DYNC_ERR_AUTOGRAD);
     expect_error(
         DYNC_ERR_AUTOGRAD,
-        "Function ShapeBackward returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2]");
+        "Function ShapeBackward returned an invalid gradient at index 0 - got [5] but expected "
+        "shape compatible with [2]");
     dync_shutdown();
 }
 

@@ -501,9 +501,9 @@ TEST(a_readable_graph_takes_its_sizes)
                                     .dynamic = DYNC_DYNAMIC_ON);
     EXPECT(dync_call(f, dync_ones(dync_shape(5, 4)), dync_ones(dync_shape(3))) != NULL);
     const char *text = dync_graph_readable(c.graphs[0]);
-    EXPECT_HAS_STR(
-        text,
-        "def forward(self, s0: \"Sym(s0)\", s1: \"Sym(s1)\", L_x_: \"f32[s0, s1]\", s2: \"Sym(s2)\", L_y_: \"f32[s2]\"):\n");
+    EXPECT_HAS_STR(text,
+                   "def forward(self, s0: \"Sym(s0)\", s1: \"Sym(s1)\", L_x_: \"f32[s0, s1]\", s2: "
+                   "\"Sym(s2)\", L_y_: \"f32[s2]\"):\n");
     EXPECT_HAS_STR(text, "l_x_.reshape(s0, 2, -1);  l_x_ = s0 = None\n");
     dync_compiled_free(f);
 }

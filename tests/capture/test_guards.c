@@ -81,7 +81,8 @@ TEST(recompile_limit_names_function_and_reason)
     for (int i = 0; i < 3; i++) EXPECT((dync_call(f, x, i + 0.5) != NULL) == (i < 2));
     snprintf(
         want, sizeof want,
-        "cache_size_limit reached\n   function: 'scaled_by' (%s:%d)\n   last reason: L['alpha'] == 0.5\n",
+        "cache_size_limit reached\n   function: 'scaled_by' (%s:%d)\n   last reason: L['alpha'] "
+        "== 0.5\n",
         __FILE__, SCALED_BY);
     EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
     EXPECT_HAS_STR(dync_error_message(), "name the number in .symbolic");

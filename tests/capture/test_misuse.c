@@ -113,7 +113,8 @@ TEST(compile)
     BAD(dync_compile(sum2, .args = "x;y"), DYNC_ERR_VALUE, "expected names \"x, y\", got 'x;y'");
     BAD(dync_compile(sum2, .args = "x, y, x"), DYNC_ERR_VALUE, "got 'x' twice in 'x, y, x'");
     BAD(dync_compile(twice, .symbolic = "nobody"), DYNC_ERR_VALUE,
-        ".symbolic: expected names of arguments (arg0, arg1, ... where .args names none), got 'nobody'");
+        ".symbolic: expected names of arguments (arg0, arg1, ... where .args names none), got "
+        "'nobody'");
     BAD(dync_compile(sum2, .args = "x, y", .symbolic = "y, z"), DYNC_ERR_VALUE,
         ".symbolic: expected names of arguments (x, y), got 'z'");
     dync_compiled *f =
@@ -496,7 +497,8 @@ TEST(backends_that_are_not_there)
         EXPECT_EQ_STR(dync_error_class(), "InvalidBackend");
         snprintf(
             want, sizeof want,
-            "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends. %s%s%sThere are cudagraphs, inductor, onnxrt, tvm; "
+            "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends. "
+            "%s%s%sThere are cudagraphs, inductor, onnxrt, tvm; "
             "for debugging aot_eager, ",
             wanted[i], meant[i] ? "Is " : "", meant[i] ? meant[i] : "", meant[i] ? " meant? " : "");
         EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
@@ -562,7 +564,8 @@ TEST(breaks_under_fullgraph_speak_c)
          "dync_print and dync_host_print write while the function runs"},
         {says, print_text, "says", "dync_print and dync_host_print write while the function runs"},
         {branches, "generic_jump TensorVariable()", "branches",
-         "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
+         "dync_bool asks for a tensor's value, "
+         "which decides what comes next: compute both sides and choose with dync_where"},
         {items, "Tensor.item", "items", "dync_item asks for a tensor's value: leave it a tensor"},
         {finds, "dynamic shape operator: aten.nonzero.default", "finds",
          "the shape of its result depends on values, which a graph does not have"},
@@ -604,11 +607,14 @@ TEST(mistakes_of_newcomers)
     dync_compiled *two = dync_compile(gives_two), *once = dync_compile(twice),
                   *size = dync_compile(asks_size, .fullgraph = true);
     BAD(dync_backward(leaf), DYNC_ERR_AUTOGRAD,
-        "grad can be implicitly created only for scalar outputs: this one has 3 elements. Sum it, or give its gradient to dync_backward_with");
+        "grad can be implicitly created only for scalar outputs: this one has 3 elements. Sum "
+        "it, or give its gradient to dync_backward_with");
     BAD(dync_backward(dync_sum(x, DYNC_ALL, false)), DYNC_ERR_AUTOGRAD,
-        "does not have a grad_fn: nothing it was computed from is a dync_parameter or was made with .requires_grad");
+        "does not have a grad_fn: nothing it was computed from is a dync_parameter or was made "
+        "with .requires_grad");
     BAD(dync_add_(leaf, 1), DYNC_ERR_AUTOGRAD,
-        "add_: a leaf Variable that requires grad is being used in an in-place operation. Write it inside of DYNC_NO_GRAD");
+        "add_: a leaf Variable that requires grad is being used in an in-place operation. Write "
+        "it inside of DYNC_NO_GRAD");
     BAD(dync_item(x), DYNC_ERR_VALUE,
         "a Tensor with 12 elements cannot be converted to Scalar: select one");
     BAD(dync_reshape(x, dync_shape(-1, -1)), DYNC_ERR_SHAPE,
@@ -622,7 +628,8 @@ TEST(mistakes_of_newcomers)
     BAD(dync_gradients(DYNC_V(dync_sum(dync_as_tensor(dync_at(g, 0)), DYNC_ALL, false)),
                        DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0}),
         DYNC_ERR_AUTOGRAD,
-        "torch.compile with aot_autograd does not currently support double backward: compile with .double_backward = true");
+        "torch.compile with aot_autograd does not currently support double backward: compile "
+        "with .double_backward = true");
     dync_mark_dynamic(marked, 0);
     BAD(dync_call(size, marked), DYNC_ERR_VALUE,
         "dync_dim in shapes and dync_dim_lt, dync_dim_gt in tests leave it open");
@@ -647,7 +654,8 @@ TEST(data_of_a_graph_is_told_at_once)
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_DATA_PTR);
     EXPECT_HAS_STR(
         dync_error_message(),
-        "into an opaque custom op.\ndync_data gives NULL here: while a graph is made its tensors hold no elements.");
+        "into an opaque custom op.\ndync_data gives NULL here: while a graph is made its tensors "
+        "hold no elements.");
     dync_clear_error();
     dync_compiled_free(f);
     fflush(stderr);
@@ -905,7 +913,8 @@ TEST(indices_outside)
                         EXPECT_HAS_STR(
                             dync_error_message(),
                             bad < 0
-                                ? "target -1 is out of bounds: expected a class from 0 to 2, or -100"
+                                ? "target -1 is out of bounds: expected a class from 0 to 2, or "
+                                  "-100"
                                 : "target 3 is out of bounds");
                     /* the user's operator, and its line */
                     EXPECT(strncmp(dync_error_message(), ops[k], strlen(ops[k])) == 0);

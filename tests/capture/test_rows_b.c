@@ -301,7 +301,8 @@ TEST(B_15_explain_with_backend)
     const char *text = dync_explain_str(&out);
     EXPECT_HAS_STR(
         text,
-        "Graph Count: 8\nGraph Break Count: 7\nOp Count: 8\nBreak Reasons:\n  Break Reason 1:\n    Reason: test\n");
+        "Graph Count: 8\nGraph Break Count: 7\nOp Count: 8\nBreak Reasons:\n  Break Reason 1:\n  "
+        "  Reason: test\n");
     EXPECT_HAS_STR(text, "in fn3>");
     EXPECT(!strstr(text, "Ops per Graph") && !strstr(text, "Out Guards") &&
            !strstr(text, "Compile Times"));
@@ -379,9 +380,9 @@ static dync_status lookup_compile(dync_graph *g, const dync_value *ex, int n, co
     EXPECT(b == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
     EXPECT_EQ_STR(dync_error_class(), "InvalidBackend");
-    EXPECT(strstr(
-        dync_error_message(),
-        "Invalid backend: 'tensorrt', see `torch._dynamo.list_backends()` for available backends."));
+    EXPECT(strstr(dync_error_message(),
+                  "Invalid backend: 'tensorrt', see `torch._dynamo.list_backends()` for available "
+                  "backends."));
     dync_clear_error();
     b = dync_lookup_backend("inductor");
     return b->compile(g, ex, n, NULL, out, b->user);

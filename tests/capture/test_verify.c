@@ -47,7 +47,8 @@ TEST(an_impure_read_is_reported)
     EXPECT(dync_call(f, x) == NULL);
     expect_incorrect(
         "inductor",
-        "impure: the result differs at [0, 0]: 2, expected 3 (f32, tolerance 0.0001; 6 of 6 elements differ)");
+        "impure: the result differs at [0, 0]: 2, expected 3 (f32, tolerance 0.0001; 6 of 6 "
+        "elements differ)");
     dync_set_verify(false);
     EXPECT(dync_call(f, x) != NULL); /* off: as before */
     dync_compiled_free(f);

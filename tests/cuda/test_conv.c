@@ -227,7 +227,8 @@ TEST(random_convolutions_of_what_is_made)
             dync_tensor *got = dync_call(f, gpu(x), gpu(w), gpu(shift));
             if (!EXPECT(got && dync_allclose(got, any(x, w, shift), tol, tol)))
                 printf(
-                    "  number %d: dtype %d from %d c %lld %lld x %lld kernel %lld x %lld last %d added %d: %s\n",
+                    "  number %d: dtype %d from %d c %lld %lld x %lld kernel %lld x %lld last %d "
+                    "added %d: %s\n",
                     i, dtype, from, (long long)c, (long long)h, (long long)wide, (long long)kh,
                     (long long)kw, geometry.last, geometry.added, cuemu_detail());
             dync_compiled_free(f);

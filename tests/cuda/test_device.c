@@ -92,7 +92,8 @@ TEST(devices_do_not_mix)
     EXPECT(!dync_add(y, x));
     EXPECT_HAS_STR(
         expect_error(DYNC_ERR_DEVICE),
-        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!");
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
+        "and cpu!");
     if (dync_cuda_device_count() > 1) {
         EXPECT(!dync_add(y, dync_to_device(y, DYNC_CUDA_AT(1))));
         EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "at least two devices, cuda:0 and cuda:1!");
@@ -137,15 +138,13 @@ static void no_device(int kind, const char *words)
 TEST(no_device) { no_device(0, "no CUDA-capable device is detected (cudaErrorNoDevice)"); }
 TEST(an_old_driver)
 {
-    no_device(
-        -2,
-        "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver): the driver is one of CUDA 11.4");
+    no_device(-2, "CUDA driver version is insufficient for CUDA runtime version "
+                  "(cudaErrorInsufficientDriver): the driver is one of CUDA 11.4");
 }
 TEST(no_driver)
 {
-    no_device(
-        -1,
-        "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver): no NVIDIA driver is installed");
+    no_device(-1, "CUDA driver version is insufficient for CUDA runtime version "
+                  "(cudaErrorInsufficientDriver): no NVIDIA driver is installed");
 }
 TEST(an_old_gpu)
 {

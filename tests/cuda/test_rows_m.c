@@ -4,7 +4,9 @@
 #if defined(TEST_CUDART)
 #define PROGRAM_OBJECTS "\"$B\"/cuda/dync.o " TEST_CUDART
 #else
-#define PROGRAM_OBJECTS \
-    "\"$B\"/cuda/dync.o \"$B\"/tests/cuda_emulator/cudart.o \"$B\"/tests/cuda_emulator/ptx_parse.o \"$B\"/tests/cuda_emulator/ptx_run.o \"$B\"/tests/cuda_emulator/ptx_async.o"
+#define PROGRAM_OBJECTS                                                            \
+    "\"$B\"/cuda/dync.o \"$B\"/tests/cuda_emulator/cudart.o "                      \
+    "\"$B\"/tests/cuda_emulator/ptx_parse.o \"$B\"/tests/cuda_emulator/ptx_run.o " \
+    "\"$B\"/tests/cuda_emulator/ptx_async.o"
 #endif
 #include "../minify/test_rows_m.c"

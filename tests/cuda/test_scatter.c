@@ -75,10 +75,10 @@ TEST(random_scatters)
                                              dync_to_dtype(want, DYNC_F32), 0.01, 0.01)
                              : dync_equal(got, want));
             if (!EXPECT(ok)) {
-                printf(
-                    "  number %d: op %d dim %d way %d dtype %d count %d lines %d places %d: %s %s\n",
-                    i, op, dim, way, dtype, (int)count, (int)lines, (int)n, dync_error_message(),
-                    cuemu_detail());
+                printf("  number %d: op %d dim %d way %d dtype %d count %d lines %d places %d: %s "
+                       "%s\n",
+                       i, op, dim, way, dtype, (int)count, (int)lines, (int)n, dync_error_message(),
+                       cuemu_detail());
                 return;
             }
         }

@@ -116,11 +116,11 @@ static bool agree(const problem *p, int form)
         }
     }
     if (!ok) {
-        printf(
-            "  dtype %d batch %lld x %lld m %lld n %lld k %lld trans %d shift %d pad %d bias %d broadcast %d form %d\n  %s\n",
-            p->dtype, (long long)p->batch[0], (long long)p->batch[1], (long long)p->m,
-            (long long)p->n, (long long)p->k, p->trans, p->shift, p->pad, p->bias, p->broadcast,
-            form, cuemu_detail());
+        printf("  dtype %d batch %lld x %lld m %lld n %lld k %lld trans %d shift %d pad %d bias %d "
+               "broadcast %d form %d\n  %s\n",
+               p->dtype, (long long)p->batch[0], (long long)p->batch[1], (long long)p->m,
+               (long long)p->n, (long long)p->k, p->trans, p->shift, p->pad, p->bias, p->broadcast,
+               form, cuemu_detail());
         if (getenv("SHOW") && code) {
             dync__str s = {0};
             dync__cuda_code_dump(&s, code);

@@ -33,10 +33,14 @@ static cudaKernel_t load(cudaLibrary_t *lib, const char *body, int threads, cons
     sprintf(
         text,
         ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 dyn[];\n"
-        ".visible .entry t(.param .b64 p0, .param .b64 p1, .param .align 64 .b8 m0[128])\n.maxntid %d, 1, 1\n%s\n{\n"
-        ".reg .b64 %%out;\n.reg .b64 %%in;\n.reg .b64 %%map;\n.reg .u32 %%t;\n.reg .u32 %%s;\n.reg .pred %%p;\n.reg .pred %%q;\n.reg .pred %%d;\n.reg .u32 %%a;\n"
-        ".reg .u32 %%b;\n.reg .b32 %%r<4>;\n.reg .b64 %%w;\n.reg .b64 %%o;\n.reg .b64 %%da;\n.reg .b64 %%db;\n.reg .b16 %%h;\n"
-        "ld.param.b64 %%out, [p0];\nld.param.b64 %%in, [p1];\nmov.b64 %%map, m0;\nmov.u32 %%t, %%tid.x;\nmov.u32 %%s, dyn;\nsetp.eq.u32 %%p, %%t, 0;\n%s\nret;\n}\n",
+        ".visible .entry t(.param .b64 p0, .param .b64 p1, .param .align 64 .b8 m0[128])\n"
+        ".maxntid %d, 1, 1\n%s\n{\n"
+        ".reg .b64 %%out;\n.reg .b64 %%in;\n.reg .b64 %%map;\n.reg .u32 %%t;\n.reg .u32 %%s;\n"
+        ".reg .pred %%p;\n.reg .pred %%q;\n.reg .pred %%d;\n.reg .u32 %%a;\n"
+        ".reg .u32 %%b;\n.reg .b32 %%r<4>;\n.reg .b64 %%w;\n.reg .b64 %%o;\n.reg .b64 %%da;\n"
+        ".reg .b64 %%db;\n.reg .b16 %%h;\n"
+        "ld.param.b64 %%out, [p0];\nld.param.b64 %%in, [p1];\nmov.b64 %%map, m0;\n"
+        "mov.u32 %%t, %%tid.x;\nmov.u32 %%s, dyn;\nsetp.eq.u32 %%p, %%t, 0;\n%s\nret;\n}\n",
         threads, more, body);
     int e = cudaLibraryLoadData(lib, text, options, values, 1, NULL, NULL, 0);
     if (!EXPECT(e == 0 && cudaLibraryGetKernel(&k, *lib, "t") == 0)) printf("  %s\n", log);
@@ -101,11 +105,11 @@ TEST(mbarrier_phases)
     fetch(got, out, 256);
     for (uint32_t i = 0; i < 64; i++) EXPECT_EQ_INT(got[i], 163 - i);
     /* bytes expected keep a phase open until they have come */
-    works(
-        SEVERAL(
-            "1") "@%p mbarrier.arrive.expect_tx.shared::cta.b64 _, [%s], 48;\n@%p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%s], 16;\n"
-                 "@%p mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%s], 64;\n" WAIT("W", "0"),
-        1, 64, "", NULL, out, NULL);
+    works(SEVERAL("1") "@%p mbarrier.arrive.expect_tx.shared::cta.b64 _, [%s], 48;\n"
+                       "@%p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%s], 16;\n"
+                       "@%p mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%s], 64;\n" WAIT("W",
+                                                                                               "0"),
+          1, 64, "", NULL, out, NULL);
     refuses(
         "wait for each other",
         SEVERAL("1") "@%p mbarrier.arrive.expect_tx.shared::cta.b64 _, [%s], 48;\n" WAIT("W", "0"),
@@ -184,8 +188,10 @@ TEST(arguments_of_tensor_maps)
 #define LOAD(more, at, bar, mask)                                                               \
     "@%p cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" more \
     " [%s+1024], [%map, {" at "}], [%s" bar "]" mask ";\n"
-#define COPY_OUT \
-    "mad.lo.u32 %a, %t, 16, %s;\nld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [%a+1024];\nmul.wide.u32 %o, %t, 16;\nadd.u64 %o, %o, %out;\nst.global.v4.b32 [%o], {%r0, %r1, %r2, %r3};\n"
+#define COPY_OUT                                                                      \
+    "mad.lo.u32 %a, %t, 16, %s;\nld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [%a+1024];\n" \
+    "mul.wide.u32 %o, %t, 16;\nadd.u64 %o, %o, %out;\n"                               \
+    "st.global.v4.b32 [%o], {%r0, %r1, %r2, %r3};\n"
 static uint16_t picture[10][48];
 static map picture_map(void *at, int swizzle, uint32_t columns)
 {
@@ -250,11 +256,11 @@ TEST(tensor_loads)
             SEVERAL("1") "@%p mbarrier.arrive.expect_tx.shared::cta.b64 _, [%s], 144;\n" LOAD(
                 "", "0, 0", "", "") WAIT("W", "0"),
             64, "", &m, out, NULL);
-    refuses(
-        "coordinates for a map",
-        SEVERAL("1") TX
-        "@%p cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s+1024], [%map, {0, 0, 0}], [%s];\n",
-        64, "", &m, out, NULL);
+    refuses("coordinates for a map",
+            SEVERAL("1") TX
+            "@%p cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            "[%s+1024], [%map, {0, 0, 0}], [%s];\n",
+            64, "", &m, out, NULL);
     refuses("no tensor map", SEVERAL("1") "mov.b64 %map, p0;\n" TX LOAD("", "0, 0", "", ""), 64, "",
             &m, out, NULL);
     (void)cudaFree(in);
@@ -264,8 +270,9 @@ TEST(tensor_loads)
     (void)cudaFree(out);
 }
 
-#define STORE \
-    "@%p cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {36, 7}], [%s+1024];\n@%p cp.async.bulk.commit_group;\n"
+#define STORE                                                                          \
+    "@%p cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {36, 7}], " \
+    "[%s+1024];\n@%p cp.async.bulk.commit_group;\n"
 #define FILL "mul.lo.u32 %b, %t, 65537;\nmad.lo.u32 %a, %t, 4, %s;\nst.shared.u32 [%a+1024], %b;\n"
 /* 8 x 8 elements of which 3 x 4 are inside. */
 TEST(tensor_stores)
@@ -292,11 +299,10 @@ TEST(tensor_stores)
             FILL "fence.proxy.async;\nbar.sync 0;\n" STORE
                  "@%p st.shared.u32 [%s+1040], 1;\n@%p cp.async.bulk.wait_group 0;\n",
             32, "", &m, NULL, NULL);
-    EXPECT(works(
-        FILL
-        "fence.proxy.async;\nbar.sync 0;\n" STORE STORE
-        "@%p cp.async.bulk.wait_group 1;\n@%p cp.async.bulk.wait_group.read 0;\n@%p st.shared.u32 [%s+1040], 1;\n",
-        1, 32, "", &m, NULL, NULL));
+    EXPECT(works(FILL "fence.proxy.async;\nbar.sync 0;\n" STORE STORE
+                      "@%p cp.async.bulk.wait_group 1;\n@%p cp.async.bulk.wait_group.read 0;\n"
+                      "@%p st.shared.u32 [%s+1040], 1;\n",
+                 1, 32, "", &m, NULL, NULL));
     (void)cudaFree(out);
 }
 
@@ -314,8 +320,9 @@ TEST(clusters)
 #define RANK \
     ".reg .u32 %me;\n.reg .u32 %you;\nmov.u32 %me, %cluster_ctarank;\nxor.b32 %you, %me, 1;\n"
 #define FAR "mapa.shared::cluster.u32 %a, %a, %you;\n"
-#define BLOCK_OUT \
-    "mov.u32 %b, %ctaid.x;\nmad.lo.u32 %b, %b, 64, %t;\nmul.wide.u32 %o, %b, 4;\nadd.u64 %o, %o, %out;\nst.global.u32 [%o], %r0;\n"
+#define BLOCK_OUT                                                                  \
+    "mov.u32 %b, %ctaid.x;\nmad.lo.u32 %b, %b, 64, %t;\nmul.wide.u32 %o, %b, 4;\n" \
+    "add.u64 %o, %o, %out;\nst.global.u32 [%o], %r0;\n"
     EXPECT(works(
         RANK OWN_PLACE
         "mov.u32 %b, %ctaid.x;\nmad.lo.u32 %b, %b, 1000, %t;\nst.shared.u32 [%a+64], %b;\n" MEET FAR
@@ -324,16 +331,14 @@ TEST(clusters)
     fetch(got, out, sizeof got);
     for (uint32_t b = 0; b < 4; b++)
         for (uint32_t t = 0; t < 64; t++) EXPECT_EQ_INT(got[b * 64 + t], (b ^ 1) * 1000 + t);
-#define BOTH                                                                                             \
-    RANK                                                                                                 \
-        "@%p mbarrier.init.shared::cta.b64 [%s], 1;\n@%p fence.mbarrier_init.release.cluster;\n" MEET TX \
-        "setp.eq.and.u32 %p, %me, 0, %p;\nmov.b16 %h, 3;\n"
-    EXPECT(works(
-        BOTH LOAD(".multicast::cluster", "1, 2", "", ", %h") WAIT(
-            "W",
-            "0") "and.b32 %a, %t, 31;\nmad.lo.u32 %a, %a, 4, %s;\nld.shared.u32 %r0, [%a+1024];\n" BLOCK_OUT
-            MEET,
-        2, 64, PAIR, &m, out, NULL));
+#define BOTH                                                  \
+    RANK "@%p mbarrier.init.shared::cta.b64 [%s], 1;\n"       \
+         "@%p fence.mbarrier_init.release.cluster;\n" MEET TX \
+         "setp.eq.and.u32 %p, %me, 0, %p;\nmov.b16 %h, 3;\n"
+    EXPECT(works(BOTH LOAD(".multicast::cluster", "1, 2", "", ", %h")
+                     WAIT("W", "0") "and.b32 %a, %t, 31;\nmad.lo.u32 %a, %a, 4, %s;\n"
+                                    "ld.shared.u32 %r0, [%a+1024];\n" BLOCK_OUT MEET,
+                 2, 64, PAIR, &m, out, NULL));
     fetch(got, out, sizeof got);
     for (uint32_t i = 0; i < 128; i++) {
         uint32_t e = i % 32 * 2, low = (2 + e / 8) * 100 + 1 + e % 8;
@@ -368,10 +373,10 @@ TEST(clusters)
         unsigned n;
     } config = {{4, 1, 1}, {64, 1, 1}, 1024, NULL, &attribute, 1};
     cudaLibrary_t lib = NULL;
-    cudaKernel_t k = load(
-        &lib,
-        "mov.u32 %a, %cluster_nctarank;\nmov.u32 %r0, %cluster_ctarank;\nmad.lo.u32 %r0, %a, 10, %r0;\n" BLOCK_OUT,
-        64, "");
+    cudaKernel_t k = load(&lib,
+                          "mov.u32 %a, %cluster_nctarank;\nmov.u32 %r0, %cluster_ctarank;\n"
+                          "mad.lo.u32 %r0, %a, 10, %r0;\n" BLOCK_OUT,
+                          64, "");
     void *args[] = {&out, &in, &m};
     EXPECT_EQ_INT(cudaLaunchKernelExC(&config, (const void *)k, args), 0);
     fetch(got, out, sizeof got);
@@ -468,12 +473,13 @@ static bool product(const kind *t, int w, bool a_by_k, bool b_by_k, bool from_re
                 put(image + (i * depth + k) * t->bytes, t, value_of(0, i, k));
     static char body[8000];
     int code = w == 128 ? 1 : w == 64 ? 2 : w == 32 ? 3 : 0, n = 0;
-    n += sprintf(
-        body + n,
-        ".reg .%s %%c<%d>;\n.reg .pred %%one;\nsetp.eq.u32 %%one, 0, 0;\nmul.lo.u32 %%a, %%t, 16;\nCOPY:\ncvt.u64.u32 %%o, %%a;\nadd.u64 %%o, %%o, %%in;\n"
-        "ld.global.v4.b32 {%%r0, %%r1, %%r2, %%r3}, [%%o];\nadd.u32 %%b, %%s, %%a;\nst.shared.v4.b32 [%%b], {%%r0, %%r1, %%r2, %%r3};\nadd.u32 %%a, %%a, 2048;\n"
-        "setp.lt.u32 %%q, %%a, %d;\n@%%q bra COPY;\nfence.proxy.async;\nbar.sync 0;\n",
-        t->acc, N / 2, ALL);
+    n += sprintf(body + n,
+                 ".reg .%s %%c<%d>;\n.reg .pred %%one;\nsetp.eq.u32 %%one, 0, 0;\n"
+                 "mul.lo.u32 %%a, %%t, 16;\nCOPY:\ncvt.u64.u32 %%o, %%a;\nadd.u64 %%o, %%o, %%in;\n"
+                 "ld.global.v4.b32 {%%r0, %%r1, %%r2, %%r3}, [%%o];\nadd.u32 %%b, %%s, %%a;\n"
+                 "st.shared.v4.b32 [%%b], {%%r0, %%r1, %%r2, %%r3};\nadd.u32 %%a, %%a, 2048;\n"
+                 "setp.lt.u32 %%q, %%a, %d;\n@%%q bra COPY;\nfence.proxy.async;\nbar.sync 0;\n",
+                 t->acc, N / 2, ALL);
     /* k further on in the rows: the start moves within the pattern */
     for (int s = 0; s < 2; s++)
         n +=
@@ -488,8 +494,11 @@ static bool product(const kind *t, int w, bool a_by_k, bool b_by_k, bool from_re
         for (int i = 0; i < 4; i++)
             n += sprintf(
                 body + n,
-                "shr.u32 %%a, %%t, 5;\nmul.lo.u32 %%a, %%a, 16;\nand.b32 %%b, %%t, 31;\nshr.u32 %%b, %%b, 2;\nadd.u32 %%a, %%a, %%b;\nmul.lo.u32 %%a, %%a, 32;\nand.b32 %%b, %%t, 3;\n"
-                "mad.lo.u32 %%a, %%b, 4, %%a;\ncvt.u64.u32 %%o, %%a;\nadd.u64 %%o, %%o, %%in;\nld.global.u32 %%r%d, [%%o+%d];\n",
+                "shr.u32 %%a, %%t, 5;\nmul.lo.u32 %%a, %%a, 16;\nand.b32 %%b, %%t, 31;\n"
+                "shr.u32 %%b, %%b, 2;\nadd.u32 %%a, %%a, %%b;\nmul.lo.u32 %%a, %%a, 32;\n"
+                "and.b32 %%b, %%t, 3;\n"
+                "mad.lo.u32 %%a, %%b, 4, %%a;\ncvt.u64.u32 %%o, %%a;\nadd.u64 %%o, %%o, %%in;\n"
+                "ld.global.u32 %%r%d, [%%o+%d];\n",
                 i, i % 2 * 8 * 32 + i / 2 * 16);
     n += sprintf(body + n, "wgmma.fence.sync.aligned;\n");
     for (int twice = 0; twice < 2; twice++) { /* d = a b, then d = d + a b */
@@ -504,10 +513,10 @@ static bool product(const kind *t, int w, bool a_by_k, bool b_by_k, bool from_re
                          from_registers ? !b_by_k : !a_by_k, !b_by_k);
         n += sprintf(body + n, ";\n");
     }
-    n += sprintf(
-        body + n,
-        "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nmul.wide.u32 %%o, %%t, %d;\nadd.u64 %%o, %%o, %%out;\n",
-        N * 2);
+    n += sprintf(body + n,
+                 "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+                 "mul.wide.u32 %%o, %%t, %d;\nadd.u64 %%o, %%o, %%out;\n",
+                 N * 2);
     for (int i = 0; i < N / 2; i++)
         sprintf(body + strlen(body), "st.global.b32 [%%o+%d], %%c%d;\n", i * 4, i);
     void *in = device(ALL, image), *out = device(128 * N * 2, NULL);
@@ -553,15 +562,18 @@ TEST(products_under_way)
     void *out = device(512, NULL);
     uint64_t d = (uint64_t)(256 >> 4) << 32 | (uint64_t)(128 >> 4) << 16;
     char body[4000];
-#define MULTIPLY \
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%c0, %c1, %c2, %c3}, %da, %db, %one, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n"
+#define MULTIPLY                                                                                 \
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%c0, %c1, %c2, %c3}, %da, %db, %one, " \
+    "1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n"
 #define DONE "wgmma.wait_group.sync.aligned 0;\n"
 #define FENCE "wgmma.fence.sync.aligned;\n"
 /* bf16 1 */
-#define ONES \
-    "COPY:\nst.shared.v4.b32 [%a], {1065369472, 1065369472, 1065369472, 1065369472};\nadd.u32 %a, %a, 2048;\nsetp.lt.u32 %q, %a, 4096;\n@%q bra COPY;\n"
-#define BEGIN \
-    ".reg .f32 %%c<4>;\n.reg .pred %%one;\nsetp.eq.u32 %%one, 0, 0;\nmov.b64 %%da, %llu;\nmov.b64 %%db, %llu;\nmul.lo.u32 %%a, %%t, 16;\n"
+#define ONES                                                                            \
+    "COPY:\nst.shared.v4.b32 [%a], {1065369472, 1065369472, 1065369472, 1065369472};\n" \
+    "add.u32 %a, %a, 2048;\nsetp.lt.u32 %q, %a, 4096;\n@%q bra COPY;\n"
+#define BEGIN                                                                               \
+    ".reg .f32 %%c<4>;\n.reg .pred %%one;\nsetp.eq.u32 %%one, 0, 0;\nmov.b64 %%da, %llu;\n" \
+    "mov.b64 %%db, %llu;\nmul.lo.u32 %%a, %%t, 16;\n"
 #define ZEROS "mov.b32 %c0, 0;\nmov.b32 %c1, 0;\nmov.b32 %c2, 0;\nmov.b32 %c3, 0;\n"
 #define SHARED ONES "fence.proxy.async;\nbar.sync 0;\n" ZEROS
 #define CASE(text) \

@@ -18,7 +18,8 @@ static dync__ptx_text text_of(const char *target, int number, const char *more)
     dync__ptx_header(&t.text, target);
     dync__str_addf(
         &t.text,
-        ".visible .entry f(.param .b64 p0, .param .b64 p1)\n{\n.reg .b64 %%b0;\n.reg .u32 %%n;\nld.param.b64 %%b0, [p0];\n"
+        ".visible .entry f(.param .b64 p0, .param .b64 p1)\n{\n.reg .b64 %%b0;\n.reg .u32 "
+        "%%n;\nld.param.b64 %%b0, [p0];\n"
         "mov.u32 %%n, %d;\n%sst.global.u32 [%%b0], %%n;\nret;\n}\n",
         number, more);
     t.n_launches = 1;

@@ -201,10 +201,10 @@ static bool agree(const problem *p, int form)
         ok = false;
     }
     if (!ok) {
-        printf(
-            "  dtype %d sides %d from %d how %d way %d shift %d batch %lld m %lld n %lld k %lld form %d\n  %s\n",
-            p->dtype, p->sides, p->from, p->how, p->way, p->shift, (long long)p->batch,
-            (long long)p->m, (long long)p->n, (long long)p->k, form, cuemu_detail());
+        printf("  dtype %d sides %d from %d how %d way %d shift %d batch %lld m %lld n %lld k %lld "
+               "form %d\n  %s\n",
+               p->dtype, p->sides, p->from, p->how, p->way, p->shift, (long long)p->batch,
+               (long long)p->m, (long long)p->n, (long long)p->k, form, cuemu_detail());
         if (getenv("SHOW") && fused) {
             dync__str s = {0};
             dync__cuda_code_dump(&s, fused);

@@ -77,12 +77,11 @@ TEST__UNUSED static int program_shell(const char *command)
 TEST__UNUSED static bool program_compile(const char *sources, const char *program)
 {
     char command[5000];
-    snprintf(
-        command, sizeof command,
-        "B='%s'; %s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s " PROGRAM_OBJECTS
-        " %s -lm -pthread -o '%s'",
-        program_build, program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources,
-        program_env("LDFLAGS", ""), program);
+    snprintf(command, sizeof command,
+             "B='%s'; %s -std=c11 -Wall -Wextra -Werror %s -I'%s' "
+             "-DDYNC__IMPLEMENTED %s " PROGRAM_OBJECTS " %s -lm -pthread -o '%s'",
+             program_build, program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root,
+             sources, program_env("LDFLAGS", ""), program);
     int status = program_shell(command);
     if (status != 0) printf("%s\n%s\n", command, program_out);
     return EXPECT(status == 0);

@@ -23,7 +23,8 @@ static void use_this_compiler(void)
     char text[4000], path[4000];
     snprintf(
         text, sizeof text,
-        "#!/bin/sh\nPATH='%s'\nexec %s %s -DDYNC__IMPLEMENTED -I'%s' \"$@\" '%s/dync.o' %s -lm -pthread\n",
+        "#!/bin/sh\nPATH='%s'\nexec %s %s -DDYNC__IMPLEMENTED -I'%s' \"$@\" '%s/dync.o' %s -lm "
+        "-pthread\n",
         program_env("PATH", "/usr/bin:/bin"), program_env("CC", "cc"), program_env("CFLAGS", ""),
         program_root, program_build, program_env("LDFLAGS", ""));
     program_write("bin/cc", text);

@@ -91,7 +91,8 @@ TEST(level_4_judges_accuracy)
                   DYNC_ERR_BACKEND);
     EXPECT_HAS_STR(
         dync_error_message(),
-        "backend='relu_accuracy_error_TESTING_ONLY' raised:\nAccuracyError: Bad accuracy detected.\n");
+        "backend='relu_accuracy_error_TESTING_ONLY' raised:\nAccuracyError: Bad accuracy "
+        "detected.\n");
     EXPECT(there("debug/run_*-pid_*/minifier/minifier_launcher.c"));
 }
 TEST(settings_from_the_environment)
@@ -145,10 +146,12 @@ static const char aot_source[] =
     "#include \"dync.h\"\n#include <string.h>\n"
     "static dync_value run(void *g, const dync_value *args, int n)\n{\n"
     "    for (int i = 0; i < dync_graph_len(g); i++)\n"
-    "        if (dync_node_op(dync_graph_node(g, i))[0] == 'c' && strcmp(dync_node_target(dync_graph_node(g, i)), \"cos\") == 0)\n"
+    "        if (dync_node_op(dync_graph_node(g, i))[0] == 'c' && "
+    "strcmp(dync_node_target(dync_graph_node(g, i)), \"cos\") == 0)\n"
     "            return dync_compile_graph(\"eager\", NULL, NULL, 0, NULL), DYNC_NONE;\n"
     "    return dync_graph_run(g, args, n);\n}\n"
-    "static dync_status compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)\n{\n"
+    "static dync_status compile(dync_graph *g, const dync_value *ex, int n, const char *options, "
+    "dync_callable *out, void *user)\n{\n"
     "    (void)ex, (void)n, (void)options, (void)user;\n"
     "    memset(out, 0, sizeof *out);\n"
     "    out->run = run;\n"
@@ -185,10 +188,10 @@ TEST(after_aot_the_backward_graph_is_shrunk)
     EXPECT_HAS_STR(program_out, "Minifier script written to");
     char launcher[1200], command[3000];
     REQUIRE(program_launcher(launcher, sizeof launcher));
-    snprintf(
-        command, sizeof command,
-        "sed 's|.. register the backend here.*|extern void setup(void); setup();|' '%s' >launcher.c",
-        launcher);
+    snprintf(command, sizeof command,
+             "sed 's|.. register the backend here.*|extern void setup(void); setup();|' '%s' "
+             ">launcher.c",
+             launcher);
     EXPECT_EQ_INT(program_shell(command), 0);
     if (!program_compile("launcher.c backend.c", "launcher")) return;
     EXPECT_EQ_INT(program_shell("./launcher"), 0);
@@ -224,13 +227,17 @@ TEST(after_aot_accuracy_of_inductor)
 /* A backend that tells what it is given: the same lines from the test itself and from the repro. */
 static const char probe_source[] =
     "#include \"dync.h\"\n#include <string.h>\n"
-    "static dync_status compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)\n{\n"
+    "static dync_status compile(dync_graph *g, const dync_value *ex, int n, const char *options, "
+    "dync_callable *out, void *user)\n{\n"
     "    (void)options, (void)user;\n"
     "    for (int i = 0; i < n; i++) {\n"
     "        dync_tensor *t = dync_as_tensor(ex[i]);\n"
-    "        printf(\"%s dtype %d grad %d leaf %d shape\", dync_node_name(dync_graph_node(g, i)), (int)dync_type(t), dync_requires_grad(t), dync_is_leaf(t));\n"
-    "        for (int d = 0; d < dync_ndim(t); d++) printf(\" %lld:%lld\", (long long)dync_size(t, d), (long long)dync_stride(t, d));\n"
-    "        if (i == 2) printf(\" %d bytes behind the one before\", (int)((char *)dync_data(t) - (char *)dync_data(dync_as_tensor(ex[1]))));\n"
+    "        printf(\"%s dtype %d grad %d leaf %d shape\", dync_node_name(dync_graph_node(g, "
+    "i)), (int)dync_type(t), dync_requires_grad(t), dync_is_leaf(t));\n"
+    "        for (int d = 0; d < dync_ndim(t); d++) printf(\" %lld:%lld\", (long "
+    "long)dync_size(t, d), (long long)dync_stride(t, d));\n"
+    "        if (i == 2) printf(\" %d bytes behind the one before\", (int)((char *)dync_data(t) "
+    "- (char *)dync_data(dync_as_tensor(ex[1]))));\n"
     "        printf(\" %s\\n\", dync_str(dync_detach(t)));\n"
     "    }\n"
     "    fflush(stdout);\n"
@@ -244,23 +251,35 @@ static const char probe_source[] =
 static const char inputs_source[] =
     "#include \"dync.h\"\n#include <math.h>\n"
     "static dync_value f(const dync_value *a, int n, void *user)\n{\n"
-    "    dync_tensor *s = dync_to_dtype(dync_sum(dync_as_tensor(a[0]), DYNC_ALL, false), DYNC_F32);\n"
+    "    dync_tensor *s = dync_to_dtype(dync_sum(dync_as_tensor(a[0]), DYNC_ALL, false), "
+    "DYNC_F32);\n"
     "    (void)user;\n"
-    "    for (int i = 1; i < n; i++) s = dync_add(s, dync_sum(dync_to_dtype(dync_as_tensor(a[i]), DYNC_F32), DYNC_ALL, false));\n"
+    "    for (int i = 1; i < n; i++) s = dync_add(s, "
+    "dync_sum(dync_to_dtype(dync_as_tensor(a[i]), DYNC_F32), DYNC_ALL, false));\n"
     "    return dync_v_tensor(s);\n}\n"
     "int main(int argc, char **argv)\n{\n"
     "    dync_tensor *base = dync_randn(dync_shape(6, 4)), *big = dync_randn(dync_shape(20, 20));\n"
-    "    dync_tensor *odd = dync_from(((float[]){NAN, INFINITY, -0.0f, 1e-45f, 3.4e38f}), dync_shape(5));\n"
-    "    dync_value a[] = {DYNC_V(dync_randn(dync_shape(3), .requires_grad = true)), DYNC_V(dync_transpose(base, 0, 1)),\n"
-    "        DYNC_V(dync_slice(base, 0, 1, 6, 2)), DYNC_V(dync_add(dync_randn(dync_shape(2), .requires_grad = true), 1)), DYNC_V(big),\n"
-    "        DYNC_V(dync_expand(dync_randn(dync_shape(3, 1)), dync_shape(3, 4))), DYNC_V(dync_full(DYNC_SCALAR, 2.5)), DYNC_V(odd),\n"
-    "        DYNC_V(dync_randn(dync_shape(4), .dtype = DYNC_F64)), DYNC_V(dync_to_dtype(base, DYNC_F16)), DYNC_V(dync_to_dtype(base, DYNC_BF16)),\n"
-    "        DYNC_V(dync_from(((int64_t[]){INT64_MIN, -1, INT64_MAX}), dync_shape(3), .dtype = DYNC_I64)),\n"
-    "        DYNC_V(dync_from(((int8_t[]){-128, 127}), dync_shape(2), .dtype = DYNC_I8)), DYNC_V(dync_from(((int16_t[]){-5}), dync_shape(1), .dtype = DYNC_I16)),\n"
-    "        DYNC_V(dync_from(((int32_t[]){-7, 9}), dync_shape(2), .dtype = DYNC_I32)), DYNC_V(dync_from(((uint8_t[]){0, 255}), dync_shape(2), .dtype = DYNC_U8)),\n"
-    "        DYNC_V(dync_gt(base, 0)), DYNC_V(dync_zeros(dync_shape(0, 3))), DYNC_V(dync_to_dtype(big, DYNC_BF16))};\n"
+    "    dync_tensor *odd = dync_from(((float[]){NAN, INFINITY, -0.0f, 1e-45f, 3.4e38f}), "
+    "dync_shape(5));\n"
+    "    dync_value a[] = {DYNC_V(dync_randn(dync_shape(3), .requires_grad = true)), "
+    "DYNC_V(dync_transpose(base, 0, 1)),\n"
+    "        DYNC_V(dync_slice(base, 0, 1, 6, 2)), DYNC_V(dync_add(dync_randn(dync_shape(2), "
+    ".requires_grad = true), 1)), DYNC_V(big),\n"
+    "        DYNC_V(dync_expand(dync_randn(dync_shape(3, 1)), dync_shape(3, 4))), "
+    "DYNC_V(dync_full(DYNC_SCALAR, 2.5)), DYNC_V(odd),\n"
+    "        DYNC_V(dync_randn(dync_shape(4), .dtype = DYNC_F64)), DYNC_V(dync_to_dtype(base, "
+    "DYNC_F16)), DYNC_V(dync_to_dtype(base, DYNC_BF16)),\n"
+    "        DYNC_V(dync_from(((int64_t[]){INT64_MIN, -1, INT64_MAX}), dync_shape(3), .dtype = "
+    "DYNC_I64)),\n"
+    "        DYNC_V(dync_from(((int8_t[]){-128, 127}), dync_shape(2), .dtype = DYNC_I8)), "
+    "DYNC_V(dync_from(((int16_t[]){-5}), dync_shape(1), .dtype = DYNC_I16)),\n"
+    "        DYNC_V(dync_from(((int32_t[]){-7, 9}), dync_shape(2), .dtype = DYNC_I32)), "
+    "DYNC_V(dync_from(((uint8_t[]){0, 255}), dync_shape(2), .dtype = DYNC_U8)),\n"
+    "        DYNC_V(dync_gt(base, 0)), DYNC_V(dync_zeros(dync_shape(0, 3))), "
+    "DYNC_V(dync_to_dtype(big, DYNC_BF16))};\n"
     "    int n = (int)(sizeof a / sizeof a[0]);\n"
-    "    dync_graph *g = dync_make_graph_values(dync_args(f, \"a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t\"), \"f\", n, a);\n"
+    "    dync_graph *g = dync_make_graph_values(dync_args(f, \"a, b, c, d, e, g, h, i, j, k, l, "
+    "m, n, o, p, q, r, s, t\"), \"f\", n, a);\n"
     "    dync_callable c;\n"
     "    (void)argv;\n"
     "    if (argc > 1) return dync_compile_graph(\"probe\", g, a, n, &c);\n"
@@ -356,7 +375,8 @@ TEST(a_full_disk)
         "#include \"dync.h\"\n"
         "static dync_tensor *f(dync_tensor *x) { return dync_relu(x); }\n"
         "int main(void)\n{\n"
-        "    dync_compiled *c = dync_compile(f, .backend = \"relu_compile_error_TESTING_ONLY\", .repro_after = \"dynamo\");\n"
+        "    dync_compiled *c = dync_compile(f, .backend = \"relu_compile_error_TESTING_ONLY\", "
+        ".repro_after = \"dynamo\");\n"
         "    return dync_call(c, dync_randn(dync_shape(300, 300))) == NULL;\n}\n");
     if (!program_compile("user.c", "user")) return;
     EXPECT_EQ_INT(program_shell("trap '' XFSZ; ulimit -f 100; ./user"), 1);
@@ -377,9 +397,11 @@ TEST(symbolic_numbers)
     program_write(
         "user.c",
         "#include \"dync.h\"\n"
-        "static dync_value f(const dync_value *a, int n, void *u) { return (void)n, (void)u, DYNC_V(dync_relu(dync_mul(dync_as_tensor(a[0]), a[1]))); }\n"
+        "static dync_value f(const dync_value *a, int n, void *u) { return (void)n, (void)u, "
+        "DYNC_V(dync_relu(dync_mul(dync_as_tensor(a[0]), a[1]))); }\n"
         "int main(void)\n{\n"
-        "    dync_compiled *c = dync_compile(f, .args = \"x, k\", .symbolic = \"k\", .dynamic = DYNC_DYNAMIC_ON, .repro_after = \"dynamo\",\n"
+        "    dync_compiled *c = dync_compile(f, .args = \"x, k\", .symbolic = \"k\", .dynamic = "
+        "DYNC_DYNAMIC_ON, .repro_after = \"dynamo\",\n"
         "                                    .backend = \"relu_compile_error_TESTING_ONLY\");\n"
         "    return dync_call(c, dync_randn(dync_shape(6, 4)), 3) == NULL;\n}\n");
     if (!program_compile("user.c", "user")) return;
@@ -433,14 +455,17 @@ static const char unstable_source[] =
     "    static double x = 1;\n"
     "    (void)n, (void)user;\n"
     "    return DYNC_V(dync_add(dync_as_tensor(args[0]), x *= 10));\n}\n"
-    "static dync_value meta(const dync_value *args, int n, void *user) { return (void)n, (void)user, DYNC_V(dync_mul(dync_as_tensor(args[0]), 1)); }\n"
-    "static dync_value mod(const dync_value *args, int n, void *user) { return (void)user, dync_op_call_values(\"test::unstable\", n, args); }\n"
+    "static dync_value meta(const dync_value *args, int n, void *user) { return (void)n, "
+    "(void)user, DYNC_V(dync_mul(dync_as_tensor(args[0]), 1)); }\n"
+    "static dync_value mod(const dync_value *args, int n, void *user) { return (void)user, "
+    "dync_op_call_values(\"test::unstable\", n, args); }\n"
     "static void load_args(dync_repro_reader *r)\n{\n"
     "    int b = dync_repro_storage(r, 12, .hash = \"none\");\n"
     "    dync_repro_tensor(r, b, dync_shape(3), .is_leaf = true);\n}\n"
     "int main(int argc, char **argv)\n{\n"
     "    dync_op_register(\"test::unstable\", \"(Tensor x) -> Tensor\", impl, meta, NULL);\n"
-    "    return dync_run_repro(argc, argv, (dync_repro){.mod = mod, .load_args = load_args, .names = \"x\", .accuracy = true, .backend = \"eager\"});\n}\n";
+    "    return dync_run_repro(argc, argv, (dync_repro){.mod = mod, .load_args = load_args, "
+    ".names = \"x\", .accuracy = true, .backend = \"eager\"});\n}\n";
 TEST(eager_itself_failed)
 {
     begin("unstable");
@@ -458,10 +483,10 @@ TEST(a_repro_needs_only_dync_h)
     dync_tensor *x = dync_randn(dync_shape(3));
     EXPECT_OK(dync_repro_save(dync_make_graph(dync_args(relu_of_sin, "x"), x), DYNC_V(x),
                               "relu_runtime_error_TESTING_ONLY", false, "repro.c"));
-    snprintf(
-        command, sizeof command,
-        "mkdir elsewhere && mv repro.c elsewhere && cd elsewhere && cp '%s/dync.h' . && %s repro.c -lm -pthread -o repro && ./repro",
-        program_root, program_env("CC", "cc"));
+    snprintf(command, sizeof command,
+             "mkdir elsewhere && mv repro.c elsewhere && cd elsewhere && cp '%s/dync.h' . && %s "
+             "repro.c -lm -pthread -o repro && ./repro",
+             program_root, program_env("CC", "cc"));
     EXPECT_EQ_INT(program_shell(command), 1);
     EXPECT_HAS_STR(program_out, "AssertionError: ReluRuntimeError");
 }

@@ -172,10 +172,14 @@ TEST(M_13_after_dynamo_cuda_accuracy_backend_passes)
 static const char two_halves[] =
     "static dync_value forward(dync_module *self, const dync_value *args, int nargs)\n{\n"
     "    (void)nargs;\n"
-    "    dync_tensor *x = dync_forward_call(dync_module_child(self, \"m_x\"), dync_as_tensor(args[0]));\n"
-    "    x = dync_add(dync_add(x, dync_module_param(self, \"p_x\")), dync_module_buffer(self, \"b_x\"));\n"
-    "    dync_tensor *y = dync_forward_call(dync_module_child(self, \"m_y\"), dync_as_tensor(args[1]));\n"
-    "    y = dync_add(dync_add(y, dync_module_param(self, \"p_y\")), dync_module_buffer(self, \"b_y\"));\n"
+    "    dync_tensor *x = dync_forward_call(dync_module_child(self, \"m_x\"), "
+    "dync_as_tensor(args[0]));\n"
+    "    x = dync_add(dync_add(x, dync_module_param(self, \"p_x\")), dync_module_buffer(self, "
+    "\"b_x\"));\n"
+    "    dync_tensor *y = dync_forward_call(dync_module_child(self, \"m_y\"), "
+    "dync_as_tensor(args[1]));\n"
+    "    y = dync_add(dync_add(y, dync_module_param(self, \"p_y\")), dync_module_buffer(self, "
+    "\"b_y\"));\n"
     "    return dync_tuple(x, y);\n}\n"
     "static dync_module *mod;\n"
     "static void make(void)\n{\n"
@@ -184,9 +188,11 @@ static const char two_halves[] =
     "    dync_module_to_device(m_x, DEVICE);\n"
     "    dync_module_add(mod, \"m_x\", m_x);\n"
     "    dync_module_add(mod, \"m_y\", dync_nn_linear(20, 20, true));\n"
-    "    dync_module_set_param(mod, \"p_x\", dync_parameter(dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE)));\n"
+    "    dync_module_set_param(mod, \"p_x\", "
+    "dync_parameter(dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE)));\n"
     "    dync_module_set_param(mod, \"p_y\", dync_parameter(dync_randn(dync_shape(20, 20))));\n"
-    "    dync_module_set_buffer(mod, \"b_x\", dync_to_device(dync_ones(dync_shape(20, 20)), DEVICE));\n"
+    "    dync_module_set_buffer(mod, \"b_x\", dync_to_device(dync_ones(dync_shape(20, 20)), "
+    "DEVICE));\n"
     "    dync_module_set_buffer(mod, \"b_y\", dync_ones(dync_shape(20, 20)));\n}\n"
     "static dync_tensor *inner(dync_tensor *x1, dync_tensor *y1)\n{\n"
     "    DYNC_LET(x2, dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE));\n"
@@ -196,7 +202,8 @@ static const char two_halves[] =
     "    DYNC_LET(y3, dync_as_tensor(dync_at(r, 1)));\n"
     "    return dync_relu(dync_add(dync_to_device(x3, DYNC_CPU), y3));\n}\n";
 static const char two_halves_call[] =
-    "(make(), dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE), dync_randn(dync_shape(20, 20))))";
+    "(make(), dync_call(f, dync_to_device(dync_randn(dync_shape(20, 20)), DEVICE), "
+    "dync_randn(dync_shape(20, 20))))";
 
 /* The names of the module's inputs, in its order, and the values computed, in theirs: "name = what
  * is called", without arguments. */
@@ -232,12 +239,13 @@ static void cpu_cuda_module(const char *row, const char *device, const char *fir
     EXPECT_EQ_STR(inputs,
                   "l_x1_\nl_y1_\ng_mod_m_x_weight_\ng_mod_m_x_bias_\ng_mod_p_x_\ng_mod_b_x_\n"
                   "g_mod_m_y_weight_\ng_mod_m_y_bias_\ng_mod_p_y_\ng_mod_b_y_\n");
-    snprintf(
-        want, sizeof want,
-        "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = linear + g_mod_p_x_\n"
-        "x3 = add_2 + g_mod_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + g_mod_p_y_\ny3 = add_4 + g_mod_b_y_\n"
-        "%srelu = torch.relu\nreturn (relu,)",
-        first_nodes, last_nodes);
+    snprintf(want, sizeof want,
+             "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = "
+             "linear + g_mod_p_x_\n"
+             "x3 = add_2 + g_mod_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + "
+             "g_mod_p_y_\ny3 = add_4 + g_mod_b_y_\n"
+             "%srelu = torch.relu\nreturn (relu,)",
+             first_nodes, last_nodes);
     EXPECT_EQ_STR(nodes, want);
 }
 #if defined(CUDA_ROWS)
@@ -290,7 +298,8 @@ TEST(M_15_if_graph_minified)
     EXPECT_HAS_STR(program_out, "Started off with 43 nodes");
     EXPECT_HAS_STR(program_out, "to 3 nodes");
     program_shell(
-        "grep -c 'DYNC_LET(x_20, dync_relu(x_19));' repro.c && ls checkpoints/minified_3_nodes.c checkpoints/minified_43_nodes.c");
+        "grep -c 'DYNC_LET(x_20, dync_relu(x_19));' repro.c && ls checkpoints/minified_3_nodes.c "
+        "checkpoints/minified_43_nodes.c");
     EXPECT_EQ_INT(program_out[0], '1');
     EXPECT_HAS_STR(program_out, "checkpoints/minified_43_nodes.c");
 }

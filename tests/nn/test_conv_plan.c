@@ -155,10 +155,10 @@ static void random_chain(bool nan, const char *options)
                     scale_of = fmax(scale_of, fabs((double)a[e]));
             }
             if (!EXPECT(close && most <= (options ? 1e-3 : 1e-4) * scale_of))
-                printf(
-                    "  c %d o %d k %d stride %d groups %d act %d shape %d nan %d: off by %g of %g\n",
-                    (int)now.c, (int)now.o, (int)now.k, (int)now.stride, (int)now.groups, now.act,
-                    now.shape, nan, most, scale_of);
+                printf("  c %d o %d k %d stride %d groups %d act %d shape %d nan %d: off by %g of "
+                       "%g\n",
+                       (int)now.c, (int)now.o, (int)now.k, (int)now.stride, (int)now.groups,
+                       now.act, now.shape, nan, most, scale_of);
         }
         dync_compiled_free(c);
         dync_set_grad_enabled(true);
@@ -288,11 +288,12 @@ static void random_form(bool nan)
                                    : type == DYNC_BF16 ? 0.03
                                    : option            ? 1e-3
                                                        : 1e-4)))
-                    printf(
-                        "  output %d, dtype %d, %s: n %d, %d to %d channels, k %d, stride %d, groups %d, %d x %d, transposed %d bias %d norm %d residual %d kept %d, %d %d %d\n",
-                        o, (int)type, option ? option : "", (int)f.n, (int)f.c, (int)f.o, (int)f.k,
-                        (int)f.stride, (int)f.groups, (int)f.h, (int)f.w, f.transposed, f.bias,
-                        f.norm, f.residual, f.kept, f.act[0], f.act[1], f.act[2]);
+                    printf("  output %d, dtype %d, %s: n %d, %d to %d channels, k %d, stride %d, "
+                           "groups %d, %d x %d, transposed %d bias %d norm %d residual %d kept %d, "
+                           "%d %d %d\n",
+                           o, (int)type, option ? option : "", (int)f.n, (int)f.c, (int)f.o,
+                           (int)f.k, (int)f.stride, (int)f.groups, (int)f.h, (int)f.w, f.transposed,
+                           f.bias, f.norm, f.residual, f.kept, f.act[0], f.act[1], f.act[2]);
         }
         dync_compiled_free(c);
         dync_set_grad_enabled(true);

@@ -707,7 +707,8 @@ TEST(bad_files)
          "the shape is too large"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4,
          "has 9 dimensions"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+         "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
          4, "gaps or overlaps"},
         {"{\"__metadata__\":{\"x\":1}}", 0, "metadata that is no text"},
         {"{\"__metadata__\":[]}", 0, "metadata that is no object"},
@@ -716,9 +717,12 @@ TEST(bad_files)
         {"{\"__metadata__\":{\"dync.module\":\"{}\"}}", 0, "no class"},
         {"{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"Linear\\\"}\"}}", 0,
          "no numbers"},
-        {"{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"ReLU\\\",\\\"ints\\\":[],\\\"floats\\\":[],\\\"params\\\":[\\\"w\\\"]}\"}}",
+        {"{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"ReLU\\\",\\\"ints\\\":[],"
+         "\\\"floats\\\":[],\\\"params\\\":[\\\"w\\\"]}\"}}",
          0, "a tensor that the file lacks"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"ReLU\\\",\\\"ints\\\":[],\\\"floats\\\":[]}\"}}",
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+         "\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"ReLU\\\",\\\"ints\\\":[],"
+         "\\\"floats\\\":[]}\"}}",
          4, "not all of the file's tensors"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -749,7 +753,8 @@ TEST(a_layer_without_its_weights)
     QUIET;
     static const char zeros[4] = {0};
     write_file(
-        "{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"Linear\\\",\\\"ints\\\":[1,1],\\\"floats\\\":[]}\"}}",
+        "{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"Linear\\\",\\\"ints\\\":[1,1],"
+        "\\\"floats\\\":[]}\"}}",
         zeros, 0);
     dync_module *m = dync_module_open(FILE_NAME);
     REQUIRE(m != NULL);
@@ -762,7 +767,8 @@ TEST(a_layer_without_its_weights)
         char header[300];
         snprintf(
             header, sizeof header,
-            "{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"%s\\\",\\\"ints\\\":[-1,1,2147483647,1],\\\"floats\\\":[]}\"}}",
+            "{\"__metadata__\":{\"dync.module\":\"{\\\"class\\\":\\\"%s\\\",\\\"ints\\\":[-1,1,"
+            "2147483647,1],\\\"floats\\\":[]}\"}}",
             classes[i]);
         write_file(header, zeros, 0);
         m = dync_module_open(FILE_NAME);

@@ -160,7 +160,8 @@ TEST(overlapping_writes_are_refused)
     dync_on_error(quiet, NULL);
     EXPECT_ERROR(
         dync_add_(wide, 1), DYNC_ERR_VALUE,
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory "
         "location. Please clone() the tensor before performing the operation.");
     EXPECT_ERROR(dync_copy_(dync_slice(x, 0, 1, DYNC_END, 1), dync_slice(x, 0, 0, 3, 1)),
                  DYNC_ERR_RUNTIME, "some elements of the input tensor");

@@ -245,11 +245,10 @@ TEST(arguments_in_order)
         first = first || strstr(text, "BACKWARDS_IN0_SIZE 2");
         unused = unused || strstr(text, "BACKWARDS_IN1_SIZE 5");
         last = last || strstr(text, "BACKWARDS_IN2_SIZE 2");
-        four =
-            four ||
-            strstr(
-                text,
-                "void backwards(const float *in0, const float *in1, const float *in2, float *out0)");
+        four = four ||
+               strstr(text,
+                      "void backwards(const float *in0, const float *in1, const float *in2, float "
+                      "*out0)");
     }
     fclose(f);
     remove(at);

@@ -9,7 +9,7 @@ static rng noise;
 static bool noisy; /* while a run with noise goes on */
 
 /* ---- inputs
- * ------------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 static double input_number(rng *r, const input *in, int64_t i, int64_t along)
 {
@@ -73,7 +73,7 @@ static dync_tensor *input_make(const program *p, int k, const sizes *s, int data
 }
 
 /* ---- noise
- * ---------------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 /* Rows that round nothing: what they give is part of what they are given. */
 static const char exact_rows[] =
@@ -130,7 +130,7 @@ static dync_tensor *moved(dync_tensor *t)
 static dync_tensor *moved_gradient(dync_tensor *g, void *user) { return (void)user, moved(g); }
 
 /* ---- one step
- * ----------------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 static dync_value arg_value(const arg *a, dync_tensor *const *v, bool move)
 {

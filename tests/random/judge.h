@@ -27,7 +27,7 @@ static const mode modes[] = {
 enum { N_MODES = (int)(sizeof modes / sizeof *modes), MAX_CALLS = 4 };
 
 /* ---- reading
- * -------------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 /* The elements row by row: floats as f64, others as i64. */
 static const void *elements(dync_tensor *t)
@@ -43,7 +43,7 @@ static bool same_form(dync_tensor *a, dync_tensor *b)
 }
 
 /* ---- comparing
- * -----------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 static bool near(double a, double b, double tol)
 {
@@ -231,7 +231,7 @@ static const char *outcome_differs(trial *t, const outcome *got, char *text, siz
 }
 
 /* ---- one program in one mode
- * -------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 typedef struct calls {
     int n;
@@ -313,7 +313,7 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
 }
 
 /* ---- plain execution itself
- * ---------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 /* The same program with F64 in the place of every float dtype; false: it would be another. Random
  * numbers differ; casts round, which nobody wants undone; rms_norm's default eps is the dtype's;

@@ -14,7 +14,7 @@ static void quiet(dync_status status, const char *message, void *user)
 }
 
 /* ---- crashes say whose they are
- * -----------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 static char running[256];
 static void crashed(int number)
@@ -31,7 +31,7 @@ static void start(uint64_t seed, const char *mode)
 }
 
 /* ---- programs
- * -------------------------------------------------------------------------------------------------------------------------
+ * ----------------------------------------------------------------------------------------------
  */
 static int count_of[N_CALLS], n_programs, n_trained, n_changed, n_compared, n_wrong;
 

@@ -191,11 +191,10 @@ static dync__arg read_arg(parser *p)
 
 static double tolerance(const char *op, int dtype)
 {
-    static const char *const sums[] = {"sum",  "mean",      "var",    "std",     "mm",
-                                       "bmm",  "addmm",     "linear", "matmul",  "conv",
-                                       "norm", "softmax",   "loss",   "entropy", "logsumexp",
-                                       "dot",  "mv",        "cumsum", "prod",    "avg_pool",
-                                       "rnn",  "attention", "glu" /* its gradient: 1 - sigmoid, from a rounded sigmoid */};
+    static const char *const sums[] = {
+        "sum",    "mean",   "var",  "std",      "mm",   "bmm",       "addmm",     "linear",
+        "matmul", "conv",   "norm", "softmax",  "loss", "entropy",   "logsumexp", "dot",
+        "mv",     "cumsum", "prod", "avg_pool", "rnn",  "attention", "glu"};
     if (dtype == DYNC_F64) return TOL_F64_CHAIN;
     if (dtype == DYNC_BF16) return TOL_BF16_1ULP;
     if (dtype == DYNC_F16) return TOL_F16_1ULP;

@@ -97,8 +97,10 @@ TEST(interned_texts_are_one)
 TEST(json_reads)
 {
     const char *text =
-        " {\"a\": [1, -2.5e3, true, false, null], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\\\"\"}, \"big\": 9223372036854775807, "
-        "\"bigger\": 9223372036854775808, \"least\": -9223372036854775808, \"minus\": -0, \"empty\": {}, \"none\": []} ";
+        " {\"a\": [1, -2.5e3, true, false, null], \"b\": {\"c\": "
+        "\"x\\n\\u00e9\\ud83d\\ude00\\\"\"}, \"big\": 9223372036854775807, "
+        "\"bigger\": 9223372036854775808, \"least\": -9223372036854775808, \"minus\": -0, "
+        "\"empty\": {}, \"none\": []} ";
     dync__arena arena = {0};
     const dync__json *v = dync__json_parse(&arena, text, strlen(text));
     REQUIRE(v && v->kind == DYNC__JSON_OBJ && v->n == 8);

@@ -113,7 +113,8 @@ TEST(random_kernels_as_c)
     fclose(f);
     snprintf(
         command, sizeof command,
-        "cc -std=c11 -pedantic -Wall -Wextra -Wno-type-limits -Werror -O1 -ffp-contract=off %s -o %s -lm",
+        "cc -std=c11 -pedantic -Wall -Wextra -Wno-type-limits -Werror -O1 -ffp-contract=off %s "
+        "-o %s -lm",
         source, program);
     REQUIRE(system(command) == 0);
     FILE *results = popen(program, "r");
@@ -141,10 +142,12 @@ TEST(text_of_softmax)
         "            if ((v1 == v1 && !(v0 <= v1))) v1 = v0;\n        }\n"
         "        float v4 = 0;\n"
         "        for (int i0 = 0; i0 < 4; i0++) {\n"
-        "            const float v2 = b0[4 * o0 + i0] - v1;\n            const float v3 = fabsf(v2);\n            k3[i0] = v3;\n"
+        "            const float v2 = b0[4 * o0 + i0] - v1;\n            const float v3 = "
+        "fabsf(v2);\n            k3[i0] = v3;\n"
         "            v4 += v3;\n        }\n"
         "        for (int i0 = 0; i0 < 4; i0++) {\n"
-        "            const float v5 = k3[i0] / v4;\n            b1[4 * o0 + i0] = v5;\n        }\n    }\n}\n";
+        "            const float v5 = k3[i0] / v4;\n            b1[4 * o0 + i0] = v5;\n        "
+        "}\n    }\n}\n";
     dync__arena arena = {0};
     dync__str text = {0};
     dync__kernel *k = dync__kernel_parse(&arena, kernel);

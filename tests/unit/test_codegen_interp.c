@@ -113,23 +113,30 @@ TEST(threads)
     dync__pool_set_threads(3);
     text_kernel(
         "kernel pointwise(in x f32[300000] @0, out y f32[300000] @1) inner i0<300000 {\n"
-        "  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    v2 = mul v1, v0\n    store y[i0], v2\n  }\n}\n",
+        "  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    v2 = mul v1, v0\n    store "
+        "y[i0], v2\n  }\n}\n",
         (int64_t[]){300000, 300000}, DYNC__LP_CHUNK);
     text_kernel(
         "kernel rows(in x i64[300000] @0, out y i64[3000] @1) outer o0<3000 inner i0<100 {\n"
-        "  phase 0 {\n    v0 = load x[100*o0 + i0]\n    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
+        "  phase 0 {\n    v0 = load x[100*o0 + i0]\n    v1 = reduce.sum v0\n  }\n  row 1 {\n    "
+        "store y[o0], v1\n  }\n}\n",
         (int64_t[]){300000, 3000}, DYNC__LP_BLOCK);
     text_kernel(
-        "kernel long(in x f32[400002] @0, out y f32[400002] @1, out z i64[2] @2, out w f32[2] @3) outer o0<2 inner i0<200001 {\n"
-        "  phase 0 {\n    v0 = load x[200001*o0 + i0]\n    v1 = reduce.max v0\n    v2 = reduce.argmin v0\n  }\n"
+        "kernel long(in x f32[400002] @0, out y f32[400002] @1, out z i64[2] @2, out w f32[2] "
+        "@3) outer o0<2 inner i0<200001 {\n"
+        "  phase 0 {\n    v0 = load x[200001*o0 + i0]\n    v1 = reduce.max v0\n    v2 = "
+        "reduce.argmin v0\n  }\n"
         "  row 1 {\n    store z[o0], v2\n  }\n"
-        "  phase 1 {\n    v3 = sub v0, v1\n    v4 = abs v3\n    v5 = reduce.sum v0\n    v6 = reduce.max v4\n  }\n"
+        "  phase 1 {\n    v3 = sub v0, v1\n    v4 = abs v3\n    v5 = reduce.sum v0\n    v6 = "
+        "reduce.max v4\n  }\n"
         "  phase 2 {\n    v7 = add v4, v6\n    store y[200001*o0 + i0], v7\n  }\n"
         "  row 3 {\n    store w[o0], v5\n  }\n}\n",
         (int64_t[]){400002, 400002, 2, 2}, DYNC__LP_CHUNK);
     text_kernel(
-        "kernel columns(in x i32[300000] @0, out y i32[5] @1, out z i64[5] @2) outer o0<5 inner i0<60000 {\n"
-        "  phase 0 {\n    v0 = load x[o0 + 5*i0]\n    v1 = reduce.sum v0\n    v2 = reduce.argmax v0\n  }\n"
+        "kernel columns(in x i32[300000] @0, out y i32[5] @1, out z i64[5] @2) outer o0<5 inner "
+        "i0<60000 {\n"
+        "  phase 0 {\n    v0 = load x[o0 + 5*i0]\n    v1 = reduce.sum v0\n    v2 = reduce.argmax "
+        "v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n    store z[o0], v2\n  }\n}\n",
         (int64_t[]){300000, 5, 5}, DYNC__LP_VERTICAL);
     dync__pool_set_threads(0);
@@ -141,8 +148,10 @@ TEST(transpositions)
                 "  phase 0 {\n    v0 = load x[i0 + 200*i1]\n    store y[150*i0 + i1], v0\n  }\n}\n",
                 (int64_t[]){30000, 30000}, DYNC__LP_SQUARE);
     text_kernel(
-        "kernel permute(in x f16[30000] @0, in b f32[20] @1, out y u8[30000] @2, out z i64[30000] @3) inner i0<3, i1<100, i2<100 {\n"
-        "  phase 0 {\n    v0 = load x[10000*i0 + i1 + 100*i2]\n    v1 = cast.i32 v0\n    store y[10000*i0 + 100*i1 + i2], v1\n"
+        "kernel permute(in x f16[30000] @0, in b f32[20] @1, out y u8[30000] @2, out z "
+        "i64[30000] @3) inner i0<3, i1<100, i2<100 {\n"
+        "  phase 0 {\n    v0 = load x[10000*i0 + i1 + 100*i2]\n    v1 = cast.i32 v0\n    store "
+        "y[10000*i0 + 100*i1 + i2], v1\n"
         "    v2 = index [7*i0 + i1 + 3*i2 + 5]\n    v3 = cast.i64 v0\n    v4 = add v2, v3\n"
         "    store z[10000*i0 + i1 + 100*i2], v4\n  }\n}\n",
         (int64_t[]){30000, 20, 30000, 30000}, DYNC__LP_SQUARE);
@@ -157,13 +166,16 @@ TEST(sums_are_accurate)
         const char *text;
         int n;
     } forms[] = {
-        {"kernel all(in x f32[4194304] @0, out y f32[1] @1) inner i0<4194304 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = reduce.sum v0\n  }\n"
+        {"kernel all(in x f32[4194304] @0, out y f32[1] @1) inner i0<4194304 {\n  phase 0 {\n    "
+         "v0 = load x[i0]\n    v1 = reduce.sum v0\n  }\n"
          "  row 1 {\n    store y[0], v1\n  }\n}\n",
          1},
-        {"kernel columns(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n  phase 0 {\n    v0 = load x[o0 + 16*i0]\n"
+        {"kernel columns(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n "
+         " phase 0 {\n    v0 = load x[o0 + 16*i0]\n"
          "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
          16},
-        {"kernel rows(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n  phase 0 {\n    v0 = load x[262144*o0 + i0]\n"
+        {"kernel rows(in x f32[4194304] @0, out y f32[16] @1) outer o0<16 inner i0<262144 {\n  "
+         "phase 0 {\n    v0 = load x[262144*o0 + i0]\n"
          "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[o0], v1\n  }\n}\n",
          16}};
     double exact = 0;

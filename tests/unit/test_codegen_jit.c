@@ -418,8 +418,10 @@ TEST(long_rows_over_threads)
 TEST(large_arrays_are_stored_past_the_caches)
 {
     static const char *const forms[] = {
-        "kernel flat(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n",
-        "kernel flat(in x f32[%d] @0, out y f16[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n"};
+        "kernel flat(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = "
+        "load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n",
+        "kernel flat(in x f32[%d] @0, out y f16[%d] @1) inner i0<%d {\n  phase 0 {\n"
+        "    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n"};
     enum { BIG = 6000000 };
     int best = dync__tile_isa();
     for (int i = 0; i < 4 && best > 0; i++) {
@@ -456,9 +458,11 @@ TEST(large_arrays_are_stored_past_the_caches)
 TEST(sums_have_the_interpreters_bits)
 {
     static const char *const forms[] = {
-        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.sum v0\n  }\n"
+        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n   "
+        " v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.sum v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n  }\n}\n",
-        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
+        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n   "
+        " v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
     for (int i = 0; i < 300; i++) {
         /* tall: sixteen rows at a time */
@@ -1008,7 +1012,8 @@ TEST(crossed_pages)
 
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
 static const char chain[] =
-    "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
+    "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load "
+    "x[i0]\n    v1 = mul v0, v0\n"
     "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
 static dync__code *make_chain(dync__arena *arena, int n)
 {

@@ -77,8 +77,10 @@ static void fail_everywhere(const char *path, const char *text)
 TEST(failing_allocations) { each_golden(fail_everywhere); }
 
 static const char *two_steps =
-    "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    store y[i0], v1\n  }\n}\n"
-    "kernel b(in y f32[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n    v1 = neg v0\n    store z[i0], v1\n  }\n}\n";
+    "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n  "
+    "  v1 = sqrt v0\n    store y[i0], v1\n  }\n}\n"
+    "kernel b(in y f32[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n  "
+    "  v1 = neg v0\n    store z[i0], v1\n  }\n}\n";
 
 static int fused_steps(dync__fuse_options options, bool keep_all)
 {
@@ -149,16 +151,20 @@ TEST(reinterpreted)
     dync__str out = {0};
     EXPECT_OK(opt_run(
         "# passes: fuse\n# keep: 2\n"
-        "kernel a(in x f32[8] @0, out y bf16[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-        "kernel b(in y f16[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
+        "kernel a(in x f32[8] @0, out y bf16[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load "
+        "x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in y f16[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load "
+        "y[i0]\n    store z[i0], v0\n  }\n}\n",
         NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel a(");
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
     dync__str_free(&out);
     EXPECT_OK(opt_run(
         "# passes: fuse\n"
-        "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-        "kernel b(in x i32[8] @0, out z i32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store z[i0], v0\n  }\n}\n",
+        "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load "
+        "x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in x i32[8] @0, out z i32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load "
+        "x[i0]\n    store z[i0], v0\n  }\n}\n",
         NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(in x i32[8] @0");
     dync__str_free(&out);
@@ -179,15 +185,19 @@ TEST(empty_and_scalar)
     dync__str out = {0};
     EXPECT_OK(opt_run(
         "# passes: fuse schedule\n# keep: 2\n"
-        "kernel a(in x f32[0] @0, out y f32[0] @1) inner i0<0 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
-        "kernel b(in y f32[0] @1, out z f32[0] @2) inner i0<0 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
+        "kernel a(in x f32[0] @0, out y f32[0] @1) inner i0<0 {\n  phase 0 {\n    v0 = load "
+        "x[i0]\n    store y[i0], v0\n  }\n}\n"
+        "kernel b(in y f32[0] @1, out z f32[0] @2) inner i0<0 {\n  phase 0 {\n    v0 = load "
+        "y[i0]\n    store z[i0], v0\n  }\n}\n",
         NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
     dync__str_free(&out);
     EXPECT_OK(opt_run(
         "# passes: fuse schedule\n# keep: 2\n"
-        "kernel a(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n"
-        "kernel b(in y f32[1] @1, out z f32[1] @2) inner i0<1 {\n  row 0 {\n    v0 = load y[0]\n    v1 = neg v0\n    store z[0], v1\n  }\n}\n",
+        "kernel a(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store "
+        "y[0], v0\n  }\n}\n"
+        "kernel b(in y f32[1] @1, out z f32[1] @2) inner i0<1 {\n  row 0 {\n    v0 = load y[0]\n "
+        "   v1 = neg v0\n    store z[0], v1\n  }\n}\n",
         NULL, &out));
     EXPECT_HAS_STR(dync__str_get(&out), "kernel a_b(in x f32[1] @0, out z f32[1] @2)");
     dync__str_free(&out);

@@ -48,26 +48,31 @@ static void refused(const char *x_type, const char *expression, const char *type
 TEST(private_operators)
 {
     fuzz_begin();
+    refused("f32[4]",
+            "dync_as_tensor(dync_op_call_values(\"_strided_view\", 4, (dync_value[]){DYNC_V(x), "
+            "dync_tuple(4), dync_tuple(1), DYNC_V(100)}))",
+            "f32[4] +100 @0", "may not call _strided_view");
+    refused("f32[4]",
+            "dync_as_tensor(dync_op_call_values(\"trace_wrapped\", 2, (dync_value[]){DYNC_V(x), "
+            "DYNC_V(0)}))",
+            "f32[4]", "may not call trace_wrapped");
+    refused("f32[4]",
+            "dync_as_tensor(dync_op_call_values(\"custom_gradient\", 4, (dync_value[]){DYNC_V(x), "
+            "dync_tuple(x), dync_tuple(x), DYNC_V(7)}))",
+            "f32[4]", "may not call custom_gradient");
     refused(
         "f32[4]",
-        "dync_as_tensor(dync_op_call_values(\"_strided_view\", 4, (dync_value[]){DYNC_V(x), dync_tuple(4), dync_tuple(1), DYNC_V(100)}))",
-        "f32[4] +100 @0", "may not call _strided_view");
-    refused(
-        "f32[4]",
-        "dync_as_tensor(dync_op_call_values(\"trace_wrapped\", 2, (dync_value[]){DYNC_V(x), DYNC_V(0)}))",
-        "f32[4]", "may not call trace_wrapped");
-    refused(
-        "f32[4]",
-        "dync_as_tensor(dync_op_call_values(\"custom_gradient\", 4, (dync_value[]){DYNC_V(x), dync_tuple(x), dync_tuple(x), DYNC_V(7)}))",
-        "f32[4]", "may not call custom_gradient");
-    refused(
-        "f32[4]",
-        "dync_as_tensor(dync_op_call_values(\"as_strided_scatter\", 5, (dync_value[]){DYNC_V(x), DYNC_V(x), dync_tuple(4), dync_tuple(1), DYNC_V(9)}))",
+        "dync_as_tensor(dync_op_call_values(\"as_strided_scatter\", 5, (dync_value[]){DYNC_V(x), "
+        "DYNC_V(x), dync_tuple(4), dync_tuple(1), DYNC_V(9)}))",
         "f32[4]", "may not call as_strided_scatter");
     expect_file(
-        "dync_tensor *q  /* f32[2, 3, 4] */, dync_tensor *k  /* f32[2, 5, 4] */, dync_tensor *l  /* f32[2, 1] */",
-        "    dync_value y = dync_op_call_values(\"_scaled_dot_product_flash_attention_for_cpu_backward\", 9, (dync_value[]){DYNC_V(q), DYNC_V(q), "
-        "DYNC_V(k), DYNC_V(k), DYNC_V(q), DYNC_V(l), DYNC_NONE, DYNC_FALSE, DYNC_V(1.0)});  /* (f32[2, 3, 4], f32[2, 5, 4], f32[2, 5, 4]) */\n"
+        "dync_tensor *q  /* f32[2, 3, 4] */, dync_tensor *k  /* f32[2, 5, 4] */, dync_tensor *l  "
+        "/* f32[2, 1] */",
+        "    dync_value y = "
+        "dync_op_call_values(\"_scaled_dot_product_flash_attention_for_cpu_backward\", 9, "
+        "(dync_value[]){DYNC_V(q), DYNC_V(q), "
+        "DYNC_V(k), DYNC_V(k), DYNC_V(q), DYNC_V(l), DYNC_NONE, DYNC_FALSE, DYNC_V(1.0)});  /* "
+        "(f32[2, 3, 4], f32[2, 5, 4], f32[2, 5, 4]) */\n"
         "    dync_tensor *g = dync_as_tensor(dync_at(y, 0));  /* f32[2, 3, 4] */\n",
         "g", false, "a gradient takes what the forward call gave");
     for (int op = 0; op < DYNC__N_OPS; op++) { /* each private row, by its name alone */
@@ -89,12 +94,14 @@ TEST(items)
             "an output that its argument does not have");
     expect_file(
         "dync_tensor *x  /* f32[4] */",
-        "    dync_value u = dync_op_call_values(\"my::op\", 1, (dync_value[]){DYNC_V(x)});  /* (f32[4], f32[4]) */\n"
+        "    dync_value u = dync_op_call_values(\"my::op\", 1, (dync_value[]){DYNC_V(x)});  /* "
+        "(f32[4], f32[4]) */\n"
         "    dync_tensor *y = dync_as_tensor(dync_at(u, 2));  /* f32[4] */\n",
         "y", false, "an output that its argument does not have");
     expect_file(
         "dync_tensor *x  /* f32[4] */",
-        "    dync_value u = dync_op_call_values(\"my::op\", 1, (dync_value[]){DYNC_V(x)});  /* (f32[4], f32[4]) */\n"
+        "    dync_value u = dync_op_call_values(\"my::op\", 1, (dync_value[]){DYNC_V(x)});  /* "
+        "(f32[4], f32[4]) */\n"
         "    dync_tensor *y = dync_as_tensor(dync_at(u, 1));  /* f32[4] */\n",
         "y", false, "no operator named my::op");
     expect_file("dync_tensor *x  /* f32[4] */",
@@ -108,7 +115,8 @@ TEST(items)
     expect_file(
         "dync_tensor *x  /* f32[4] */",
         "    dync_value u = dync_sort(x, 0, false);  /* (f32[4], i64[4]) */\n"
-        "    dync_tensor *v = dync_as_tensor(dync_at(u, 1));  /* i64[4] */\n    dync_tensor *y = dync_as_tensor(dync_at(v, 1));  /* f32[4] */\n",
+        "    dync_tensor *v = dync_as_tensor(dync_at(u, 1));  /* i64[4] */\n    dync_tensor *y = "
+        "dync_as_tensor(dync_at(v, 1));  /* f32[4] */\n",
         "y", false, "an output that its argument does not have");
 }
 
@@ -135,17 +143,22 @@ TEST(layouts)
     refused("f32[4]", "dync_as_strided(x, dync_shape(4), dync_shape(1), 1)", "f32[4] +1 @0",
             "reach element 4");
     refused("f32[4]", "dync_as_strided(x, dync_shape(4), dync_shape(-1), 3)", "f32[4]", "negative");
+    refused("f32[4]",
+            "dync_cat(dync_tuple(x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, "
+            "x, x, x, x, x, x, x, x, x, x), 0)",
+            "f32[4]", "its type is not");
     refused(
         "f32[4]",
-        "dync_cat(dync_tuple(x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x), 0)",
-        "f32[4]", "its type is not");
-    refused(
-        "f32[4]",
-        "dync_cat(dync_tuple_of(66, (dync_value[]){DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
-        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
-        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
-        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
-        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x)}), 0)",
+        "dync_cat(dync_tuple_of(66, (dync_value[]){DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), "
+        "DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x), DYNC_V(x)}), 0)",
         "f32[9]", "its type is not");
 }
 
@@ -182,7 +195,8 @@ TEST(neighbours)
     size_t n;
     char *file = fuzz_file(
         "dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"
-        "    dync_tensor *y = dync_as_strided(x, dync_shape(4), dync_shape(1), 0);  /* f32[4] @0 */\n    return y;\n}\n",
+        "    dync_tensor *y = dync_as_strided(x, dync_shape(4), dync_shape(1), 0);  /* f32[4] @0 "
+        "*/\n    return y;\n}\n",
         &n);
     dync__program *p = dync__program_read(file, n);
     REQUIRE(p != NULL);
@@ -206,10 +220,10 @@ TEST(texts)
     expect_file("dync_tensor *x  /* f32[2]; L_x_; L['x']*/ int evil; /* */", "", "x", false, "");
     expect_file("dync_tensor *x  /* f32[2]; attr a*/int evil(void);/* */", "", "x", false, "");
     expect_file("dync_tensor *int  /* f32[2] */", "", "int", false, "no reserved word");
-    expect_file(
-        "dync_tensor *x  /* f32[2] */",
-        "    dync_tensor *y = dync_op_call_values(\"a\\\"); evil(); (\\\"\", 0, NULL);  /* f32[2] */\n",
-        "y", false, "");
+    expect_file("dync_tensor *x  /* f32[2] */",
+                "    dync_tensor *y = dync_op_call_values(\"a\\\"); evil(); (\\\"\", 0, NULL);  /* "
+                "f32[2] */\n",
+                "y", false, "");
 }
 
 /* Names are checked where they are registered, and what is printed as C, Python, a page or a
@@ -361,12 +375,13 @@ TEST(sizes_that_overflow)
     const char *big = "f32[1, 1, 1, 1099511627776]{0, 0, 0, 0}";
     refused(
         big,
-        "dync_conv_transpose2d(x, x, NULL, dync_shape(2147483647), dync_shape(0), dync_shape(0), 1, dync_shape(2147483647))",
+        "dync_conv_transpose2d(x, x, NULL, dync_shape(2147483647), dync_shape(0), dync_shape(0), "
+        "1, dync_shape(2147483647))",
         "f32[1]", "too large");
-    refused(
-        big,
-        "dync_conv_transpose2d(x, x, NULL, dync_shape(9223372036854775807), dync_shape(0), dync_shape(0), 1, dync_shape(1))",
-        "f32[1]", "32 bits");
+    refused(big,
+            "dync_conv_transpose2d(x, x, NULL, dync_shape(9223372036854775807), dync_shape(0), "
+            "dync_shape(0), 1, dync_shape(1))",
+            "f32[1]", "32 bits");
     refused(
         big,
         "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(2147483647), dync_shape(2147483647), 1)",
@@ -393,10 +408,10 @@ TEST(sizes_that_overflow)
     refused("f32[4]", "dync_unfold(x, 0, 2, DYNC_END)", "f32[9, 9]", "");
     refused("f32[4, 4]", "dync_tril(x, (-DYNC_END - 1))", "f32[4]", "its type is not");
     refused("i64[4]", "dync_one_hot(x, DYNC_END)", "i64[4, 4]", "too many elements");
-    refused(
-        "f32[1, 1, 4, 4]",
-        "dync_max_pool2d(x, dync_shape(2147483647), dync_shape(1), dync_shape(1073741823), dync_shape(2147483647), true)",
-        "f32[9]", "Output size is too small");
+    refused("f32[1, 1, 4, 4]",
+            "dync_max_pool2d(x, dync_shape(2147483647), dync_shape(1), dync_shape(1073741823), "
+            "dync_shape(2147483647), true)",
+            "f32[9]", "Output size is too small");
 }
 
 /* Every operator that a file may name, with too few arguments, too many, and arguments of the wrong
@@ -420,10 +435,10 @@ TEST(wrong_arguments)
     for (int op = 0; op < DYNC__N_OPS; op++)
         for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
             char text[512];
-            snprintf(
-                text, sizeof text,
-                "dync_value f(dync_tensor *x)  /* f32[4] */\n{\n    dync_tensor *y = dync_%s(%s);  /* f32[4] */\n    return y;\n}\n",
-                dync__op_info(op)->name, arguments[i]);
+            snprintf(text, sizeof text,
+                     "dync_value f(dync_tensor *x)  /* f32[4] */\n{\n    dync_tensor *y = "
+                     "dync_%s(%s);  /* f32[4] */\n    return y;\n}\n",
+                     dync__op_info(op)->name, arguments[i]);
             fuzz_graph((const uint8_t *)text, strlen(text));
             dync_clear_error();
         }

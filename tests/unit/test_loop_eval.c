@@ -146,8 +146,10 @@ TEST(reductions_of_one_row)
             dync__str text = {0};
             dync__str_addf(
                 &text,
-                "kernel f(in x f32[4] @0, out y f32[1] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n"
-                "    v1 = reduce.%s v0\n  }\n  row 1 {\n    v2 = cast.f32 v1\n    store y[0], v2\n  }\n}\n",
+                "kernel f(in x f32[4] @0, out y f32[1] @1) inner i0<%d {\n  phase 0 {\n    v0 = "
+                "load x[i0]\n"
+                "    v1 = reduce.%s v0\n  }\n  row 1 {\n    v2 = cast.f32 v1\n    store y[0], "
+                "v2\n  }\n}\n",
                 empty ? 0 : 4, kinds[i]);
             dync__kernel *k = parse(&arena, dync__str_get(&text));
             float x[4] = {2, -2, 1, 3}, y[1] = {-7};
@@ -167,7 +169,8 @@ TEST(argmax_takes_the_first_and_nan_wins)
     dync__kernel *k = parse(
         &arena,
         "kernel f(in x f32[6] @0, out y i64[1] @1) inner i0<2, i1<3 {\n  phase 0 {\n"
-        "    v0 = load x[3*i0 + i1]\n    v1 = reduce.argmax v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
+        "    v0 = load x[3*i0 + i1]\n    v1 = reduce.argmax v0\n  }\n  row 1 {\n    store y[0], "
+        "v1\n  }\n}\n");
     float x[6] = {1, 5, 2, 5, 5, 0};
     int64_t y[1] = {-1};
     void *buffers[] = {x, y};
@@ -187,7 +190,8 @@ TEST(a_long_sum_is_accurate)
     dync__arena arena = {0};
     dync__kernel *k = parse(
         &arena,
-        "kernel f(in x f32[100000] @0, out y f32[1] @1) inner i0<100000 {\n  phase 0 {\n    v0 = load x[i0]\n"
+        "kernel f(in x f32[100000] @0, out y f32[1] @1) inner i0<100000 {\n  phase 0 {\n    v0 = "
+        "load x[i0]\n"
         "    v1 = reduce.sum v0\n  }\n  row 1 {\n    store y[0], v1\n  }\n}\n");
     float y[1];
     void *buffers[] = {x, y};

@@ -44,7 +44,8 @@ TEST(identities_that_are_exact)
     expect_simplified("    v1 = neg v0\n    v2 = neg v1\n    store y[i0], v2\n", same);
     expect_simplified("    v1 = cast.f64 v0\n    v2 = cast.f32 v1\n    store y[i0], v2\n", same);
     expect_simplified(
-        "    v1 = bitcast.i32 v0\n    v2 = const.i32 0\n    v3 = xor v1, v2\n    v4 = bitcast.f32 v3\n    store y[i0], v4\n",
+        "    v1 = bitcast.i32 v0\n    v2 = const.i32 0\n    v3 = xor v1, v2\n    v4 = "
+        "bitcast.f32 v3\n    store y[i0], v4\n",
         same);
     expect_simplified("    v1 = lt v0, v0\n    v2 = select v1, v0, v0\n    store y[i0], v2\n",
                       same);
@@ -80,7 +81,8 @@ TEST(cheaper_forms)
 TEST(constants_fold_and_dead_values_go)
 {
     expect_simplified(
-        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = add v1, v2\n    v4 = sqrt v0\n    v5 = mul v0, v3\n"
+        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = add v1, v2\n    v4 = sqrt v0\n    "
+        "v5 = mul v0, v3\n"
         "    store y[i0], v5\n",
         "    v1 = const.f32 5\n    v2 = mul v0, v1\n    store y[i0], v2\n");
     expect_simplified(
@@ -91,10 +93,12 @@ TEST(constants_fold_and_dead_values_go)
 TEST(fma_folds_only_where_one_rounding_and_two_agree)
 {
     expect_simplified(
-        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = fma v1, v2, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n",
+        "    v1 = const.f32 2\n    v2 = const.f32 3\n    v3 = fma v1, v2, v2\n    v4 = mul v0, "
+        "v3\n    store y[i0], v4\n",
         "    v1 = const.f32 9\n    v2 = mul v0, v1\n    store y[i0], v2\n");
     const char *inexact =
-        "    v1 = const.f32 0.1\n    v2 = const.f32 -0.01\n    v3 = fma v1, v1, v2\n    v4 = mul v0, v3\n    store y[i0], v4\n";
+        "    v1 = const.f32 0.1\n    v2 = const.f32 -0.01\n    v3 = fma v1, v1, v2\n    v4 = mul "
+        "v0, v3\n    store y[i0], v4\n";
     expect_simplified(inexact, inexact);
 }
 
@@ -104,16 +108,19 @@ TEST(values_of_two_phases_become_one_but_loads_are_repeated)
         dync__kernel_simplify,
         "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
         "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
-        "  phase 1 {\n    v3 = load x[i0]\n    v4 = sqrt v3\n    v5 = div v4, v2\n    v6 = mul v5, v3\n    store y[i0], v6\n  }\n}\n",
+        "  phase 1 {\n    v3 = load x[i0]\n    v4 = sqrt v3\n    v5 = div v4, v2\n    v6 = mul "
+        "v5, v3\n    store y[i0], v6\n  }\n}\n",
         "kernel f(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n"
         "  phase 0 {\n    v0 = load x[i0]\n    v1 = sqrt v0\n    v2 = reduce.sum v1\n  }\n"
-        "  phase 1 {\n    v3 = div v1, v2\n    v4 = load x[i0]\n    v5 = mul v3, v4\n    store y[i0], v5\n  }\n}\n");
+        "  phase 1 {\n    v3 = div v1, v2\n    v4 = load x[i0]\n    v5 = mul v3, v4\n    store "
+        "y[i0], v5\n  }\n}\n");
 }
 
 TEST(a_load_is_not_shared_across_a_store)
 {
     const char *text =
-        "kernel f(inout x f32[8] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = neg v0\n    store x[i0], v1\n"
+        "kernel f(inout x f32[8] @0) inner i0<4 {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = "
+        "neg v0\n    store x[i0], v1\n"
         "    v2 = load x[i0]\n    store x[i0 + 4], v2\n  }\n}\n";
     expect_pass(dync__kernel_simplify, text, text);
 }
@@ -122,7 +129,8 @@ TEST(collapse_merges_what_all_accesses_allow)
 {
     expect_pass(
         dync__kernel_collapse,
-        "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<1, o1<2 inner i0<3, i1<1, i2<4 {\n  phase 0 {\n"
+        "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<1, o1<2 inner i0<3, i1<1, i2<4 {\n "
+        " phase 0 {\n"
         "    v0 = load x[12*o1 + 4*i0 + i2]\n    store y[12*o1 + 4*i0 + i2], v0\n  }\n}\n",
         "kernel f(in x f32[24] @0, out y f32[24] @1) outer o0<2 inner i0<12 {\n  phase 0 {\n"
         "    v0 = load x[12*o0 + i0]\n    store y[12*o0 + i0], v0\n  }\n}\n");
@@ -132,9 +140,11 @@ TEST(collapse_merges_what_all_accesses_allow)
     expect_pass(dync__kernel_collapse, transposed, transposed);
     expect_pass(
         dync__kernel_collapse,
-        "kernel f(in x f32[1] @0, out y f32[1] @1) outer o0<1 inner i0<1 {\n  phase 0 {\n    v0 = load x[o0 + i0]\n"
+        "kernel f(in x f32[1] @0, out y f32[1] @1) outer o0<1 inner i0<1 {\n  phase 0 {\n    v0 "
+        "= load x[o0 + i0]\n"
         "    store y[0], v0\n  }\n}\n",
-        "kernel f(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store y[0], v0\n  }\n}\n");
+        "kernel f(in x f32[1] @0, out y f32[1] @1) {\n  phase 0 {\n    v0 = load x[0]\n    store "
+        "y[0], v0\n  }\n}\n");
 }
 
 /* ---- the builder ----------------------------------------------------------------------------- */

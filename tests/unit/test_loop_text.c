@@ -24,7 +24,8 @@ static const char softmax_text[] =
     "}\n";
 
 static const char mixed_text[] =
-    "kernel mixed.1(inout a f32[?] @-1, in b1 bf16[12] @4, out y i8[24] @7, none z b8[0] @9) outer o0<2, o1<3 inner i0<4 {\n"
+    "kernel mixed.1(inout a f32[?] @-1, in b1 bf16[12] @4, out y i8[24] @7, none z b8[0] @9) "
+    "outer o0<2, o1<3 inner i0<4 {\n"
     "  row 0 {\n"
     "    v0 = const.f64 -0\n"
     "    v1 = const.f64 1e-300\n"
@@ -69,7 +70,8 @@ TEST(print_of_parse_is_the_text)
     expect_round_trip(mixed_text);
     expect_round_trip("kernel empty() {\n}\n");
     expect_round_trip(
-        "kernel rows(in b0 f64[5] @0, in b1 f64[5] @1) outer o0<5 {\n  row 0 {\n    v0 = load b0[o0]\n  }\n}\n");
+        "kernel rows(in b0 f64[5] @0, in b1 f64[5] @1) outer o0<5 {\n  row 0 {\n    v0 = load "
+        "b0[o0]\n  }\n}\n");
 }
 
 TEST(names_that_clash_or_are_no_names_become_numbers)

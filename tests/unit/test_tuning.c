@@ -97,9 +97,9 @@ TEST(a_damaged_file_of_autotune_does_no_harm)
 {
     FILE *f = fopen("test_damaged.txt", "wb");
     if (!EXPECT(f != NULL)) return;
-    fputs(
-        "zzz\n\n12 99\n1 2 3 4 5\nffffffffffffffffffffffff 1f\nan exceedingly long line that is longer than the buffer which reads the lines of this file\n",
-        f);
+    fputs("zzz\n\n12 99\n1 2 3 4 5\nffffffffffffffffffffffff 1f\nan exceedingly long line that is "
+          "longer than the buffer which reads the lines of this file\n",
+          f);
     fclose(f);
     run_with("autotune=test_damaged.txt", 1);
     remove("test_damaged.txt");
