@@ -4639,7 +4639,7 @@ DYNC__LEVELS_BEGIN
     X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
-    X(FUSE_SERIAL, 65536, elements, "a second pass over longer rows, if they are few, is a kernel of its own", "peers rows") \
+    X(FUSE_SERIAL, 65536, elements, "longer rows, if few: a second pass is a kernel", "peers rows") \
     X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
     X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
@@ -4656,7 +4656,7 @@ DYNC__LEVELS_BEGIN
     /* ---- machine code and the tile interpreter ---- */ \
     X(LP_LANES, 512, lanes, "of an interpreter's tile, fewer where many values are live", "DYNC_CPU=none bench") \
     X(INTERP_L1_BYTES, 24 * 1024, bytes, "what the tiles in use may take", "DYNC_CPU=none bench") \
-    X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
+    X(LP_KEEP_BYTES, 256 * 1024, bytes, "larger row buffers: fewer rows at a time", "DYNC_CPU=none bench softmax") \
     X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
     X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
     X(COLD_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
@@ -4690,7 +4690,7 @@ DYNC__LEVELS_BEGIN
     X(GEMM_LINES_BYTES, 8 << 20, bytes, "and all of it so large", "peers sgemm") \
     X(GEMM_FEW_LINES, 8, rows, "of b at a time then", "peers sgemm") \
     X(GEMM_HOT, 16384, bytes, "of c that the epilogue is told of at once", "peers linear") \
-    X(GEMM_TOLD_ROWS, 64, rows, "from here threads share rows, so that epilogues run beside", "peers --threads=2 linear") \
+    X(GEMM_TOLD_ROWS, 64, rows, "threads share rows from here, with their epilogues", "peers --threads=2 linear") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
     X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
     X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \
@@ -5400,14 +5400,14 @@ DYNC__OBJECT_KINDS(DYNC__X)
     X(cse,         GRAPH,  dync__graph_cse,        OPTIONAL, "equal nodes become one")                \
     X(mincut,      STAGE,  none,                   OPTIONAL, "backward computes again what is cheap") \
     X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \
-    X(parts,       STAGE,  none,                   OPTIONAL, "concatenations are computed part by part in their reader") \
+    X(parts,       STAGE,  none,                   OPTIONAL, "concatenations, part by part in their reader") \
     X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \
     X(lower,       STAGE,  none,                   ALWAYS,   "operators become loops and kernel calls") \
     X(fuse,        STEPS,  dync__steps_fuse,       OPTIONAL, "loops become one nest")                 \
     X(simplify,    KERNEL, dync__kernel_simplify,  OPTIONAL, "constants, equal and dead instructions go") \
     X(unroll,      KERNEL, dync__kernel_unroll,    OPTIONAL, "short rows are written out")            \
     X(schedule,    KERNEL, dync__kernel_schedule,  OPTIONAL, "the order of a kernel's loops")         \
-    X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it; arrays in blocks of channels") \
+    X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it") \
     X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
     X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
     X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \
@@ -9714,7 +9714,7 @@ typedef struct dync__device {
     const char *name, *key; /* "cuda"; as guards tell it, "CUDA" */
     const char *code;       /* in the C form; %d: its number */
     unsigned is;            /* DYNC__DEV_ */
-    /* NULL: no tensor of this program is there. It is a variable that the device's header defines. */
+    /* NULL: no tensor of this program is there; a variable that the device's header defines */
     const dync__driver *const *driver;
 } dync__device;
 
@@ -37032,7 +37032,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, 
 DYNC__FN dync_status dync__prologue_take(const dync__pb *, const dync__driver *, dync__fuse_step *,
                                          int n, int at, const dync__kernel *(*with)[3]);
 
-/* ---- plan_ways.c ------------------------------------------------------------------------------ */
+/* ---- plan_ways.c ---------------------------------------------------------------------- */
 /* A plan being made. */
 typedef struct dync__plan_maker {
     dync__plan *p;
@@ -39783,7 +39783,8 @@ DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
       "the scalar product of two vectors")                                                                          \
     X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm",       \
       DYNC__OP_NONDIFF | DYNC__OP_WORK_PRODUCT, -1,                                                                 \
-      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. " "Compiled, the cast, scales and bias behind it run on " "rows in the cache")\
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. "                          \
+      "Compiled, the cast, scales and bias behind it run on " "rows in the cache")                                   \
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,    \
       "torch.nn.functional.linear", DYNC__OP_WORK_PRODUCT, -1, "input @ weight^T + bias, over any leading dims")    \
     X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@",               \
@@ -39865,7 +39866,8 @@ DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
       "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE |             \
       DYNC__OP_FILE | DYNC__OP_WORK_CONV, -1, "conv2d of [N, C, H, W]")                                              \
     X(convolution_backward, KERNEL,                                                                                  \
-      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, " "int groups, bool input_mask, bool weight_mask, bool bias_mask)",\
+      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "                 \
+      "int groups, bool input_mask, bool weight_mask, bool bias_mask)",                                              \
       3, i_convolution_backward, none, l_convolution_backward, g_convolution_backward, none,                         \
       "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, " "[{7}, {8}, {9}])",\
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_CONV_GRAD, -1,                                                \
@@ -39904,7 +39906,8 @@ DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL,                                                           \
       "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, " "float scale)", 2,              \
       i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                              \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, " "attn_mask={3}, scale={5})",\
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, "                         \
+      "attn_mask={3}, scale={5})",                                                                                   \
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_ATTENTION, -1,                                                \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                          \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL,                                                  \
@@ -39915,10 +39918,13 @@ DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
       "{5}, 0.0, {7}, " "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
       "gradients of query, key and value")                                                                           \
     X(_rnn_layer, KERNEL,                                                                                            \
-      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool " "reverse, bool train)",\
+      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                    \
+      "reverse, bool train)",                                                                                        \
       4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE |    \
       DYNC__OP_FILE | DYNC__OP_WORK_RECURRENT, -1,                                                                   \
-      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the " "input's share of the gates [L, N, gates * H]: " "outputs [L, N, H], the last c, and in training what its gradient needs")\
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the "                        \
+      "input's share of the gates [L, N, gates * H]: outputs [L, N, H], the last c, and in "                         \
+      "training what its gradient needs")                                                                            \
     X(_rnn_layer_backward, KERNEL,                                                                                   \
       "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "               \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward,    \
@@ -40305,7 +40311,8 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
 
 DYNC__FN int dync__custom_find(const char *name); /* custom.c */
 
-/* ---- the functions that the columns name ------------------------------------------------------ */
+/* ---- the functions that the columns name
+ * ------------------------------------------------------ */
 /* Declared row by row, most of them many times. `none` is a column without a function: while a
  * column is declared, it stands for one of its functions. */
 #undef dync__none
@@ -50050,8 +50057,8 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
 DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 
 /* view.c */
-/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes that
- * have hooks */
+/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes
+ * that have hooks */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
 /* may it be written in place, with grad mode on? */

@@ -114,7 +114,7 @@ static void check_file(const char *file)
     free(text);
 }
 
-/* ---- inside folders: names before the file that defines them ---------------------------------- */
+/* ---- inside folders: names before the file that defines them --- */
 
 /* A name that files share: where it is defined (a place in the list), or marked as recursion. */
 typedef struct shared {

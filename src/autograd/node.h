@@ -118,8 +118,8 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
 DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 
 /* view.c */
-/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes that
- * have hooks */
+/* recursion: where t's gradient goes, owned; a hook is set on it, and a view's is made by nodes
+ * that have hooks */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
 /* may it be written in place, with grad mode on? */

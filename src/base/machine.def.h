@@ -38,7 +38,7 @@
     X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
-    X(FUSE_SERIAL, 65536, elements, "a second pass over longer rows, if they are few, is a kernel of its own", "peers rows") \
+    X(FUSE_SERIAL, 65536, elements, "longer rows, if few: a second pass is a kernel", "peers rows") \
     X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
     X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
@@ -55,7 +55,7 @@
     /* ---- machine code and the tile interpreter ---- */ \
     X(LP_LANES, 512, lanes, "of an interpreter's tile, fewer where many values are live", "DYNC_CPU=none bench") \
     X(INTERP_L1_BYTES, 24 * 1024, bytes, "what the tiles in use may take", "DYNC_CPU=none bench") \
-    X(LP_KEEP_BYTES, 256 * 1024, bytes, "row buffers of more make fewer rows at a time", "DYNC_CPU=none bench softmax") \
+    X(LP_KEEP_BYTES, 256 * 1024, bytes, "larger row buffers: fewer rows at a time", "DYNC_CPU=none bench softmax") \
     X(LP_CHEAP, 6, instructions, "more are kept in a row buffer rather than repeated", "peers rows") \
     X(LP_DEAR, 200, instructions, "the same where a row buffer would be huge", "peers rows") \
     X(COLD_WORTH, 24, steps, "so many are worth a test that skips them", "DYNC_CPU=none bench") \
@@ -89,7 +89,7 @@
     X(GEMM_LINES_BYTES, 8 << 20, bytes, "and all of it so large", "peers sgemm") \
     X(GEMM_FEW_LINES, 8, rows, "of b at a time then", "peers sgemm") \
     X(GEMM_HOT, 16384, bytes, "of c that the epilogue is told of at once", "peers linear") \
-    X(GEMM_TOLD_ROWS, 64, rows, "from here threads share rows, so that epilogues run beside", "peers --threads=2 linear") \
+    X(GEMM_TOLD_ROWS, 64, rows, "threads share rows from here, with their epilogues", "peers --threads=2 linear") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
     X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
     X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \

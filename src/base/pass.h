@@ -21,14 +21,14 @@
     X(cse,         GRAPH,  dync__graph_cse,        OPTIONAL, "equal nodes become one")                \
     X(mincut,      STAGE,  none,                   OPTIONAL, "backward computes again what is cheap") \
     X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \
-    X(parts,       STAGE,  none,                   OPTIONAL, "concatenations are computed part by part in their reader") \
+    X(parts,       STAGE,  none,                   OPTIONAL, "concatenations, part by part in their reader") \
     X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \
     X(lower,       STAGE,  none,                   ALWAYS,   "operators become loops and kernel calls") \
     X(fuse,        STEPS,  dync__steps_fuse,       OPTIONAL, "loops become one nest")                 \
     X(simplify,    KERNEL, dync__kernel_simplify,  OPTIONAL, "constants, equal and dead instructions go") \
     X(unroll,      KERNEL, dync__kernel_unroll,    OPTIONAL, "short rows are written out")            \
     X(schedule,    KERNEL, dync__kernel_schedule,  OPTIONAL, "the order of a kernel's loops")         \
-    X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it; arrays in blocks of channels") \
+    X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it") \
     X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
     X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
     X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \

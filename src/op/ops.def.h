@@ -359,7 +359,8 @@
       "the scalar product of two vectors")                                                                          \
     X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm",       \
       DYNC__OP_NONDIFF | DYNC__OP_WORK_PRODUCT, -1,                                                                 \
-      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. " "Compiled, the cast, scales and bias behind it run on " "rows in the cache")\
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. "                          \
+      "Compiled, the cast, scales and bias behind it run on " "rows in the cache")                                   \
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,    \
       "torch.nn.functional.linear", DYNC__OP_WORK_PRODUCT, -1, "input @ weight^T + bias, over any leading dims")    \
     X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@",               \
@@ -441,7 +442,8 @@
       "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE |             \
       DYNC__OP_FILE | DYNC__OP_WORK_CONV, -1, "conv2d of [N, C, H, W]")                                              \
     X(convolution_backward, KERNEL,                                                                                  \
-      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, " "int groups, bool input_mask, bool weight_mask, bool bias_mask)",\
+      "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "                 \
+      "int groups, bool input_mask, bool weight_mask, bool bias_mask)",                                              \
       3, i_convolution_backward, none, l_convolution_backward, g_convolution_backward, none,                         \
       "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, " "[{7}, {8}, {9}])",\
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_CONV_GRAD, -1,                                                \
@@ -480,7 +482,8 @@
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL,                                                           \
       "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, " "float scale)", 2,              \
       i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                              \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, " "attn_mask={3}, scale={5})",\
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, "                         \
+      "attn_mask={3}, scale={5})",                                                                                   \
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_ATTENTION, -1,                                                \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                          \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL,                                                  \
@@ -491,10 +494,13 @@
       "{5}, 0.0, {7}, " "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
       "gradients of query, key and value")                                                                           \
     X(_rnn_layer, KERNEL,                                                                                            \
-      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool " "reverse, bool train)",\
+      "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                    \
+      "reverse, bool train)",                                                                                        \
       4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE |    \
       DYNC__OP_FILE | DYNC__OP_WORK_RECURRENT, -1,                                                                   \
-      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the " "input's share of the gates [L, N, gates * H]: " "outputs [L, N, H], the last c, and in training what its gradient needs")\
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the "                        \
+      "input's share of the gates [L, N, gates * H]: outputs [L, N, H], the last c, and in "                         \
+      "training what its gradient needs")                                                                            \
     X(_rnn_layer_backward, KERNEL,                                                                                   \
       "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "               \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward,    \

@@ -9,7 +9,8 @@
 
 DYNC__FN int dync__custom_find(const char *name); /* custom.c */
 
-/* ---- the functions that the columns name ------------------------------------------------------ */
+/* ---- the functions that the columns name
+ * ------------------------------------------------------ */
 /* Declared row by row, most of them many times. `none` is a column without a function: while a
  * column is declared, it stands for one of its functions. */
 #undef dync__none

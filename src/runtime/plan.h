@@ -96,7 +96,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, 
 DYNC__FN dync_status dync__prologue_take(const dync__pb *, const dync__driver *, dync__fuse_step *,
                                          int n, int at, const dync__kernel *(*with)[3]);
 
-/* ---- plan_ways.c ------------------------------------------------------------------------------ */
+/* ---- plan_ways.c ---------------------------------------------------------------------- */
 /* A plan being made. */
 typedef struct dync__plan_maker {
     dync__plan *p;

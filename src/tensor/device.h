@@ -50,7 +50,7 @@ typedef struct dync__device {
     const char *name, *key; /* "cuda"; as guards tell it, "CUDA" */
     const char *code;       /* in the C form; %d: its number */
     unsigned is;            /* DYNC__DEV_ */
-    /* NULL: no tensor of this program is there. It is a variable that the device's header defines. */
+    /* NULL: no tensor of this program is there; a variable that the device's header defines */
     const dync__driver *const *driver;
 } dync__device;
 
