@@ -5411,6 +5411,7 @@ DYNC__OBJECT_KINDS(DYNC__X)
     X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
     X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
     X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \
+    X(follow,      STAGE,  none,                   OPTIONAL, "a few operators of it run in the product's tiles") \
     X(index_check, STAGE,  none,                   OPTIONAL, "indices are checked by the loops that read them") \
     X(memory,      STAGE,  none,                   OPTIONAL, "temporaries share memory")
 /* clang-format on */
@@ -18523,11 +18524,14 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit)
 #ifndef DYNC__AFTER_H
 #define DYNC__AFTER_H
 
-enum { DYNC__AFTER_OPS = 20, DYNC__AFTER_SOURCES = 8 };
-/* type: of the value; source: of a load, the number of the operand; imm: a constant's. */
+/* MORE: operands of a list behind a matrix product, beside what is added to it. */
+enum { DYNC__AFTER_OPS = 20, DYNC__AFTER_SOURCES = 8, DYNC__AFTER_MORE = 2 };
+/* type: of the value; source: of a load, the number of the operand; same: it is one element for
+ * a row of the tile, else as many as that has columns; imm: a constant's. */
 typedef struct dync__after_op {
     uint8_t prim, type;
-    int8_t arg[3], source, none[2];
+    int8_t arg[3], source;
+    uint8_t same, none;
     union {
         int64_t i;
         double f;
@@ -19330,7 +19334,7 @@ typedef struct dync__xcone {
 } dync__xcone;
 
 /* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
- * register of the lanes it has (masked). */
+ * register of the lanes that the last vector has, 0: all. */
 typedef struct dync__xtile {
     dync__xrm (*at)(const struct dync__xtile *, int source);
     int8_t mask;
@@ -19529,6 +19533,8 @@ DYNC__FN void dync__xg_seldom(dync__xg *, int select);
  * `a` takes the tile's code too. NULL: no memory. */
 DYNC__FN dync__xg *dync__xg_after_new(dync__arena *, const dync__xtile *, int isa, int lanes,
                                       const dync__after *);
+/* Elements that a row of the tile has alone, into registers beside those taken: which. */
+DYNC__FN uint32_t dync__xg_after_row(dync__xg *, uint32_t taken);
 /* The list on what stands in register reg: the register of the result. taken: registers that hold
  * something else. */
 DYNC__FN int dync__xg_after(dync__xg *, int reg, uint32_t taken);
@@ -19731,7 +19737,7 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void);
  * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE and DOTS
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
-/* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
+/* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
  * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
  * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
  * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
@@ -19745,19 +19751,22 @@ enum {
     DYNC__GT_STAGE,
     DYNC__GT_WEAVE
 };
-/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k
- * a_step apart (packed, transposed). ADD: d (c itself in DOTS) is added at the end. BIAS: one
- * element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64.
- * TAIL is for the emitter: the last vector is a part, by mask and lanes. */
+/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of
+ * k a_step apart (packed, transposed). HALF: vectors of 32 bytes where those of the machine have
+ * 64. TAIL is for the emitter: the last vector is a part, by mask and lanes. The number of a
+ * list of after.h stands above AFTER. ADD: d (c itself in DOTS) is added at the end. BIAS: one
+ * element of d to a whole row. */
 enum {
     DYNC__GT_A_ROWS = 1,
     DYNC__GT_TAIL = 2,
-    DYNC__GT_ADD = 4,
-    DYNC__GT_HALF = 8,
-    DYNC__GT_BIAS = 16
+    DYNC__GT_HALF = 4,
+    DYNC__GT_AFTER = 8,
+    DYNC__GT_ADD = 1 << DYNC__GT_AFTER,
+    DYNC__GT_BIAS = 2 << DYNC__GT_AFTER,
+    DYNC__GT_LISTED = 3 << DYNC__GT_AFTER /* the first of those that dync__gt_after gives */
 };
 
-/* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
+/* Steps in bytes. dync__gt_do changes b, c, d, more and blocks. */
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
@@ -19769,6 +19778,9 @@ typedef struct dync__gt_args {
     /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS:
      * of lines of b */
     int64_t blocks, b_next;
+    /* TILE: operands of what follows, from number 1 on (d is 0), and from row to row */
+    const void *more[DYNC__AFTER_MORE];
+    int64_t more_step[DYNC__AFTER_MORE];
     int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
@@ -19780,6 +19792,13 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
                                    dync__gt_args *);
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+/* What is to follow the sums of tiles of a type (f32 or f64), as flags; 0: it cannot, or not in
+ * as few registers as tiles leave. Operand 0 is d. It is good for ever. */
+DYNC__FN int dync__gt_after(int type, const dync__after *);
+DYNC__FN dync__after dync__gt_after_list(int flags, int type);
+/* The same, done to rows x columns of c as it lies (c, d, more), in C. */
+DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
+                              const dync__gt_args *);
 /* are there registers for it? */
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);
 /* one step of k, in C */
@@ -24406,6 +24425,7 @@ static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel 
         in.buf = load ? op->source : -1;
         g->stream_of[i] = in.buf;
         if (load) {
+            if (op->same) g->stream.at[op->source].lane = DYNC__XL_SAME;
             g->stream.at[op->source].bytes = dync__dtype_info(op->type)->bytes;
             k->buf.at[op->source].dtype = op->type;
         }
@@ -24445,21 +24465,39 @@ DYNC__FN dync__xg *dync__xg_after_new(dync__arena *arena, const dync__xtile *til
     return g;
 }
 
+DYNC__FN uint32_t dync__xg_after_row(dync__xg *g, uint32_t taken)
+{
+    const dync__xlist *list = &g->list[0];
+    uint32_t held = 0;
+    for (int p = 1; p < list->n && !g->a.failed; p++) {
+        int i = list->at[p], s = g->stream_of[i];
+        uint32_t could = (g->n_regs == 32 ? 0xffffffffu : 0xffffu) & ~(taken | held);
+        if (s < 0 || g->stream.at[s].lane != DYNC__XL_SAME) continue;
+        if (!could) g->a.failed = true;
+        if (!could) break;
+        g->hoist[i] = (int8_t)__builtin_ctz(could);
+        held |= 1u << g->hoist[i];
+        dync__xg_load_now(g, i, g->hoist[i]);
+    }
+    return held;
+}
+
 DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
 {
     const dync__xlist *list = &g->list[0];
     if (list->n < 2 || g->a.failed) return reg;
     g->pinned = taken | 1u << reg;
     dync__xg_reset(g);
+    if (g->isa == 2) g->free_k &= ~(1u << g->tile->mask);
     dync__xg_set(g, 0, reg);
     for (g->pos = 0;; g->pos++) {
         int i = list->at[g->pos];
         if (g->pos > 0 && dync__xg_refuses(g, i))
             g->a.failed = true;
-        else if (g->pos > 0 && dync__xg_inst(g, i)->prim == DYNC__P_load)
-            dync__xg_load(g, i);
-        else if (g->pos > 0)
+        else if (g->pos > 0 && dync__xg_inst(g, i)->prim != DYNC__P_load)
             dync__xg_prim(g, i);
+        else if (g->pos > 0 && g->hoist[i] < 0)
+            dync__xg_load(g, i);
         if (g->a.failed || g->pos + 1 == list->n) break;
         dync__xg_end(g);
     }
@@ -26320,12 +26358,16 @@ DYNC__FN void dync__xt_weave(dync__xasm *x, int bytes, int n, bool woven)
 #include <stddef.h>
 
 typedef struct dync__gtx {
-    dync__xasm x;
+    dync__xtile tile; /* first */
+    dync__xasm *x;
+    dync__xg *after;
+    int v; /* vector of the row at hand */
     int type, rows, vectors, flags, vl, bytes, n_regs;
     bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
 } dync__gtx;
 typedef struct dync__gt_form {
     uint32_t key;
+    bool refused; /* what follows is too much for its registers: no code */
     dync__gt_fn fn;
     dync__codeblock block;
 } dync__gt_form;
@@ -26339,7 +26381,7 @@ static struct {
 } dync__gts;
 
 static const struct {
-    int mul, add, broadcast;
+    int mul, add, broadcast; /* add: of DOTS */
 } dync__gt_insn[] = {{DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
                      {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
                      {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
@@ -26352,19 +26394,19 @@ static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
 static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from)
 {
-    dync__x_i(&g->x, DYNC__X_MOV, reg, from, 0);
+    dync__x_i(g->x, DYNC__X_MOV, reg, from, 0);
 }
 static void dync__gt_add(dync__gtx *g, int reg, int with)
 {
-    dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
+    dync__x_i(g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
 }
 static void dync__gt_addi(dync__gtx *g, int reg, int n)
 {
-    dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
+    dync__x_i(g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
 }
 static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k)
 {
-    dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k);
+    dync__x_v(g->x, insn, g->vl, reg, 0, rm, 0, k);
 }
 
 /* ---- vectors, the last one perhaps a part ---------------------------------------------------- */
@@ -26378,8 +26420,8 @@ static bool dync__gt_part(const dync__gtx *g, int v)
 static void dync__gt_mask(dync__gtx *g)
 {
     if (!(g->flags & DYNC__GT_TAIL)) return;
-    if (g->x.evex)
-        dync__x_k(&g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
+    if (g->x->evex)
+        dync__x_k(g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
     else {
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(lanes));
         dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__x_mem(DYNC__RAX, 0), 0);
@@ -26388,8 +26430,8 @@ static void dync__gt_mask(dync__gtx *g)
 
 static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
-    if (part && !g->x.evex)
-        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
+    if (part && !g->x->evex)
+        dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
                   0);
     else
         dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from,
@@ -26405,13 +26447,13 @@ static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
         dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg,
                       from, part ? 1 | DYNC__X_ZERO : 0);
     if (g->type == DYNC__GT_AS_BF16)
-        dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
+        dync__x_v(g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
 }
 
 static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 {
-    if (part && !g->x.evex)
-        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
+    if (part && !g->x->evex)
+        dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
                   0);
     else
         dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
@@ -26423,10 +26465,10 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 static void dync__gt_lines(dync__gtx *g, dync__xrm from)
 {
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
-    dync__x_i(&g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     dync__gt_get(g, dync__gt_base[0], from);
     for (int i = 5; i < g->rows; i += 5) {
-        dync__x_i(&g->x, DYNC__X_LEA, dync__gt_base[i / 5],
+        dync__x_i(g->x, DYNC__X_LEA, dync__gt_base[i / 5],
                   dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
         dync__gt_add(g, dync__gt_base[i / 5], DYNC__RCX);
     }
@@ -26450,9 +26492,9 @@ static void dync__gt_saved(dync__gtx *g, bool push)
     static const int8_t saved[2] = {DYNC__RBX, DYNC__RBP};
     for (int i = 0; i < 2; i++) {
         if (push)
-            dync__x_push(&g->x, saved[i]);
+            dync__x_push(g->x, saved[i]);
         else
-            dync__x_pop(&g->x, saved[1 - i]);
+            dync__x_pop(g->x, saved[1 - i]);
     }
 }
 
@@ -26463,19 +26505,19 @@ static void dync__gt_saved(dync__gtx *g, bool push)
 /* b is in odd. */
 static void dync__gt_apart(dync__gtx *g, int even, int odd)
 {
-    dync__x_v(&g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
 }
 
 static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t)
 {
-    dync__x_v(&g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(&g->x, 0x00ff00ff, 4), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(g->x, 0x00ff00ff, 4), 0, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -26491,7 +26533,7 @@ static void dync__gt_words_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, a = n + 2 * (g->rows > 1 ? g->vectors : 1);
     for (int i = 0; i < g->rows; i++) {
-        dync__x_v(&g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
+        dync__x_v(g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             int even = n + 2 * (g->rows > 1 ? v : 0);
             if (i == 0)
@@ -26506,24 +26548,24 @@ static void dync__gt_words_step(dync__gtx *g, int u)
 static void dync__gt_fma_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
-    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
+    int top = g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
         wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
     for (int v = 0; g->rows > 1 && v < g->vectors; v++)
         dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u),
-                  0, 0);
+        dync__x_v(g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0,
+                  0);
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
             if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
-            if (g->rows == 1 && (wide != g->bytes || (part && !g->x.evex))) {
+            if (g->rows == 1 && (wide != g->bytes || (part && !g->x->evex))) {
                 dync__gt_load_b(g, top - 1, from, part);
                 from = dync__x_reg(top - 1);
             }
-            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
-                      g->rows == 1 && part && g->x.evex ? 1 : 0);
+            dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
+                      g->rows == 1 && part && g->x->evex ? 1 : 0);
         }
     }
 }
@@ -26542,7 +26584,7 @@ static void dync__gt_step(dync__gtx *g, int u)
 static void dync__gt_steps(dync__gtx *g)
 {
     enum { UNROLL = 4 };
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x),
         done = dync__x_label(x), element = g->wide ? 8 : 4;
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
@@ -26564,39 +26606,67 @@ static void dync__gt_steps(dync__gtx *g)
     dync__x_bind(x, done);
 }
 
+/* Operands of what follows: where each has its address and its step from row to row. */
+static const struct {
+    int8_t at, step;
+    int32_t arg, arg_step;
+} dync__gt_sources[] = {
+    {DYNC__R8, DYNC__R9, offsetof(dync__gt_args, d), offsetof(dync__gt_args, d_step)},
+    {DYNC__R10, DYNC__R11, offsetof(dync__gt_args, more[0]), offsetof(dync__gt_args, more_step[0])},
+    {DYNC__RBX, DYNC__RBP, offsetof(dync__gt_args, more[1]),
+     offsetof(dync__gt_args, more_step[1])}};
+
+static bool dync__gt_same(const dync__gtx *g, int source)
+{
+    return g->after->stream.at[source].lane == DYNC__XL_SAME;
+}
+
+static dync__xrm dync__gt_source(const dync__xtile *tile, int source)
+{
+    const dync__gtx *g = (const dync__gtx *)(const void *)tile;
+    return dync__x_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
+}
+
+static bool dync__gt_reads(const dync__gtx *g, int source)
+{
+    for (int i = 1; i < g->after->b->k->inst.n; i++)
+        if (g->after->stream_of[i] == source) return true;
+    return false;
+}
+
+/* Every accumulator through what follows, and stored. */
 static void dync__gt_tile_end(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
-    bool bias = g->flags & DYNC__GT_BIAS, add = bias || g->flags & DYNC__GT_ADD;
-    int other = g->rows * g->vectors, insn = dync__gt_insn[g->type].add;
+    dync__xasm *x = g->x;
+    int n = g->rows * g->vectors, sources = g->after->stream.n;
+    uint32_t taken = (uint32_t)((UINT64_C(1) << n) - 1);
+    if (g->tile.mask && !x->evex) taken |= 1u << g->tile.mask;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
-    if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
-    if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
+    for (int s = 0; s < sources; s++) {
+        if (!dync__gt_reads(g, s)) continue;
+        dync__gt_get(g, dync__gt_sources[s].at, dync__gt_arg((size_t)dync__gt_sources[s].arg));
+        dync__gt_get(g, dync__gt_sources[s].step,
+                     dync__gt_arg((size_t)dync__gt_sources[s].arg_step));
+    }
     for (int i = 0; i < g->rows; i++) {
-        if (bias)
-            dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0,
-                      dync__x_mem(DYNC__R8, 0), 0, 0);
-        for (int v = 0; v < g->vectors; v++) {
-            bool part = dync__gt_part(g, v);
-            int c = i * g->vectors + v;
-            dync__xrm d = bias ? dync__x_reg(other) : dync__x_mem(DYNC__R8, v * g->bytes);
-            if (add && !bias && part && !g->x.evex) {
-                dync__gt_load(g, other, d, true);
-                d = dync__x_reg(other);
-            }
-            if (add) dync__x_v(x, insn, g->vl, c, c, d, 0, part && g->x.evex ? 1 : 0);
-            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, v * g->bytes), part);
+        uint32_t held = dync__xg_after_row(g->after, taken);
+        for (g->v = 0; g->v < g->vectors; g->v++) {
+            bool part = g->after->masked = dync__gt_part(g, g->v);
+            int c = dync__xg_after(g->after, i * g->vectors + g->v, taken | held);
+            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, g->v * g->bytes), part);
         }
         if (i + 1 == g->rows) break;
         dync__gt_add(g, DYNC__RSI, DYNC__RCX);
-        if (add) dync__gt_add(g, DYNC__R8, DYNC__R9);
+        for (int s = 0; s < sources; s++)
+            if (dync__gt_reads(g, s))
+                dync__gt_add(g, dync__gt_sources[s].at, dync__gt_sources[s].step);
     }
 }
 
 static void dync__gt_tile(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int block = dync__x_label(x), width = g->vectors * g->bytes;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -26626,7 +26696,9 @@ static void dync__gt_tile(dync__gtx *g)
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_next));
     dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__GT_ARG(b), 0);
     dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(c), width);
-    if (g->flags & DYNC__GT_ADD) dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(d), width);
+    for (int i = 0; i < g->after->stream.n; i++)
+        if (dync__gt_reads(g, i) && !dync__gt_same(g, i))
+            dync__x_i(x, DYNC__X_ADDI, 0, dync__gt_arg((size_t)dync__gt_sources[i].arg), width);
     dync__x_i(x, DYNC__X_SUBI, 0, DYNC__GT_ARG(blocks), 1);
     dync__x_jump(x, DYNC__CC_NE, block);
     dync__gt_saved(g, false);
@@ -26654,14 +26726,14 @@ static void dync__gt_dot_step(dync__gtx *g, bool part)
             if (g->words)
                 dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
             else
-                dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
+                dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
                           dync__x_reg(b), 0, 0);
     }
 }
 
 static void dync__gt_dot_end(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int n = g->rows * g->vectors, t = n, add = dync__gt_insn[g->type].add;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(d_step));
@@ -26680,7 +26752,7 @@ static void dync__gt_dot_end(dync__gtx *g)
             dync__x_v(x, DYNC__X_SHUFPS, 0, t, c, dync__x_reg(c), 1, 0);
             dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
         }
-        if (g->flags & DYNC__GT_ADD) {
+        if (g->flags >> DYNC__GT_AFTER) {
             dync__x_v(x, g->wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, to, 0, 0);
             dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
         }
@@ -26696,13 +26768,13 @@ static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm
     dync__gt_get(g, reg[0], from);
     for (int i = 1; i < n; i++) {
         dync__gt_get(g, reg[i], dync__x_reg(reg[i - 1]));
-        dync__x_i(&g->x, DYNC__X_ADD, reg[i], step, 0);
+        dync__x_i(g->x, DYNC__X_ADD, reg[i], step, 0);
     }
 }
 
 static void dync__gt_dots(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int block = dync__x_label(x), body = dync__x_label(x), part = dync__x_label(x);
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -26740,7 +26812,7 @@ static void dync__gt_dots(dync__gtx *g)
 
 static void dync__gt_copy(dync__gtx *g, bool pair)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int body = dync__x_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -26781,13 +26853,13 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
     case DYNC__GT_SWAP:
-        dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
+        dync__xt_emit(g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
         break;
-    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags & 1, g->flags & 2); break;
-    case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
+    case DYNC__GT_STAGE: dync__xt_stage(g->x, g->rows, g->flags & 1, g->flags & 2); break;
+    case DYNC__GT_WEAVE: dync__xt_weave(g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
-    return dync__x_finish(&g->x);
+    return dync__x_finish(g->x);
 }
 
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
@@ -26798,28 +26870,32 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
-    bool ok = false;
+    bool ok = false, evex = dync__cpu_features() & DYNC__CPU_AVX512;
     memset(&g, 0, sizeof g);
-    g.x.arena = &arena;
-    g.x.evex = dync__cpu_features() & DYNC__CPU_AVX512;
     g.type = type;
     g.rows = rows;
     g.vectors = vectors;
     g.flags = flags;
     g.wide = type == DYNC__GT_F64;
     g.words = dync__gt_by_words(type);
-    g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
+    g.vl = evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
-    g.n_regs = g.x.evex ? 32 : 16;
-    if (dync__x_listed()) g.x.listing = &listing;
-    size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
+    g.n_regs = evex ? 32 : 16;
+    g.tile = (dync__xtile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
+    dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
+    g.after = dync__xg_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
+    if (!g.after) return dync__arena_free(&arena), false;
+    g.x = &g.after->a;
+    if (dync__x_listed()) g.x->listing = &listing;
+    size_t bytes = dync__avec_reserve(&arena, &g.x->code, 4096) ? dync__gt_emit(&g, kind) : 0;
+    f->refused = g.after->a.failed && list.n > 1;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
-        dync__x_write(&g.x, write);
+        dync__x_write(g.x, write);
         ok = dync__codemem_end(&f->block, bytes);
         memcpy(&f->fn, &f->block.exec, sizeof f->fn);
         if (!ok) f->fn = NULL;
     }
-    if (ok && g.x.listing) {
+    if (ok && g.x->listing) {
         char name[80];
         dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind],
                      types[type], rows, vectors, flags);
@@ -26855,7 +26931,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
         fn = f->fn;
     else if (!dync__gts.refused && dync__gts.n < DYNC__GT_FORMS / 2) {
         dync__gt_form made = {0};
-        if (dync__gt_make(&made, kind, type, rows, vectors, flags)) {
+        if (dync__gt_make(&made, kind, type, rows, vectors, flags) || made.refused) {
             f->block = made.block;
             f->fn = fn = made.fn;
             DYNC__ATOMIC_STORE(&f->key, key);
@@ -26872,8 +26948,9 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
 
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 |
-                   (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t key = 1u << 31 | (uint32_t)kind << 28 | (uint32_t)type << 25 |
+                   ((uint32_t)flags & 15) << 20 | (uint32_t)flags >> DYNC__GT_AFTER << 12 |
+                   (uint32_t)rows << 6 | (uint32_t)vectors;
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;
@@ -28483,6 +28560,110 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
     return vectors <= 8;
 }
 
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* Lists are kept for ever: there are few, and who has a number keeps it. */
+enum { DYNC__GT_LISTS = 60 };
+static struct {
+    dync__mutex lock;
+    int n;
+    dync__after list[DYNC__JIT_X86 ? DYNC__GT_LISTS : 1];
+} dync__gt_lists;
+
+static bool dync__gt_adds(int flags)
+{
+    return flags >> DYNC__GT_AFTER == DYNC__GT_ADD >> DYNC__GT_AFTER;
+}
+
+DYNC__FN dync__after dync__gt_after_list(int flags, int type)
+{
+    int number = flags >> DYNC__GT_AFTER, first = DYNC__GT_LISTED >> DYNC__GT_AFTER;
+    uint8_t of = type == DYNC__GT_F64 ? DYNC_F64 : type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+    dync__after list = {.n = number ? 3 : 0, .n_sources = number != 0};
+    if (number >= first) return dync__gt_lists.list[number - first];
+    list.op[0] = list.op[1] =
+        (dync__after_op){.prim = DYNC__P_load, .type = of, .arg = {-1, -1, -1}};
+    list.op[1].same = number == DYNC__GT_BIAS >> DYNC__GT_AFTER;
+    list.op[2] = (dync__after_op){.prim = DYNC__P_add, .type = of, .arg = {0, 1, -1}};
+    return list;
+}
+
+/* Tiles with the most accumulators leave the fewest registers. */
+static bool dync__gt_has_room(int type, int flags)
+{
+    static const int8_t most[3][2] = {{14, 2}, {6, 2}, {13, 1}};
+    bool evex = dync__cpu_features() & DYNC__CPU_AVX512, ok = true;
+    for (int i = !evex; i < (evex ? 1 : 3); i++)
+        ok = ok &&
+             dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, most[i][0], most[i][1]);
+    return ok;
+}
+
+DYNC__FN int dync__gt_after(int type, const dync__after *list)
+{
+    int i = 0, flags = 0;
+    if (!dync__gt_can(type)) return 0;
+    dync__lock(&dync__gt_lists.lock);
+    while (i < dync__gt_lists.n && memcmp(&dync__gt_lists.list[i], list, sizeof *list) != 0) i++;
+    if (i == dync__gt_lists.n && i < DYNC__COUNT_OF(dync__gt_lists.list))
+        memcpy(&dync__gt_lists.list[dync__gt_lists.n++], list, sizeof *list);
+    if (i < dync__gt_lists.n) flags = DYNC__GT_LISTED + (i << DYNC__GT_AFTER);
+    dync__unlock(&dync__gt_lists.lock);
+    return flags && dync__gt_has_room(type, flags) ? flags : 0;
+}
+
+/* Operands that have an element for each column go on by `bytes`. */
+static void dync__gt_along(int flags, dync__gt_args *x, int64_t bytes)
+{
+    dync__after list = dync__gt_after_list(flags, DYNC__GT_F32);
+    for (int i = 1; i < list.n; i++) {
+        const dync__after_op *op = &list.op[i];
+        const void **at = op->source == 0 ? &x->d : &x->more[op->source - 1];
+        if (op->prim == DYNC__P_load && !op->same) *at = (const char *)*at + bytes;
+    }
+}
+
+static dync__scalar dync__gt_value(const dync__after *list, int i, const dync__scalar *value,
+                                   const char *source)
+{
+    const dync__after_op *op = &list->op[i];
+    dync__inst in = dync__inst_make(op->prim, op->type, -1, -1, -1);
+    dync__scalar none = {0}, of[3];
+    memcpy(&in.imm, &op->imm, sizeof in.imm);
+    if (op->prim == DYNC__P_const_) return dync__const_scalar(&in);
+    if (source && op->type == DYNC_F32)
+        return dync__eval_f32((float)dync__load_f64(source, op->type));
+    if (source) return dync__eval_f64(dync__load_f64(source, op->type));
+    for (int a = 0; a < 3; a++) of[a] = op->arg[a] < 0 ? none : value[op->arg[a]];
+    return dync__prim_eval(op->prim, op->type, list->op[op->arg[0]].type, of[0], of[1], of[2],
+                           op->imm.i);
+}
+
+DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
+                              const dync__gt_args *x)
+{
+    dync__after list = dync__gt_after_list(flags, type);
+    int64_t bytes = dync__gt_bytes(type);
+    dync__scalar value[DYNC__AFTER_OPS];
+    for (int64_t e = 0; e < rows * columns; e++) {
+        int64_t i = e / columns, j = e % columns;
+        char *c = (char *)x->c + i * x->c_step + j * bytes;
+        for (int n = 0; n < list.n; n++) {
+            const dync__after_op *op = &list.op[n];
+            const char *from = n == 0 ? c : NULL;
+            if (n > 0 && op->prim == DYNC__P_load) {
+                int s = op->source - 1;
+                from = (const char *)(s < 0 ? x->d : x->more[s]) +
+                       i * (s < 0 ? x->d_step : x->more_step[s]) + (op->same ? 0 : j * bytes);
+            }
+            value[n] = dync__gt_value(&list, n, value, from);
+        }
+        dync__scalar last = value[list.n - 1];
+        int of = list.op[list.n - 1].type;
+        dync__store_f64(c, of, of == DYNC_F32 ? (double)last.f : last.d);
+    }
+}
+
 /* ---- in C ------------------------------------------------------------------------------------ */
 
 #if defined(__clang__)
@@ -28631,7 +28812,7 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
             const char *b = (const char *)x->b + j * b_col;
             char *to = c + j * c_col;
             double sum =
-                !(flags & DYNC__GT_ADD)
+                !dync__gt_adds(flags)
                     ? 0
                     : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
             for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++)
@@ -28668,17 +28849,17 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
 {
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
             col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
-    const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
+    const void *d = dync__gt_adds(flags) ? x->d : NULL;
     if (kind >= DYNC__GT_COPY)
         dync__gt_pack(kind, type, columns, x);
     else if (type > DYNC__GT_F64)
         dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
-                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+                          x->c_step / w, x->d_step / w, dync__gt_adds(flags));
     else if (kind == DYNC__GT_DOTS)
         dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
-                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+                          x->c_step / w, x->d_step / w, dync__gt_adds(flags));
     else if (type == DYNC__GT_F32)
         dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
                           x->d_step / w, x->c, x->c_step / w);
@@ -28686,13 +28867,14 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
         dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
                           x->d_step / w, x->c, x->c_step / w);
     for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
-         flags & DYNC__GT_BIAS && i < rows; i++)
+         flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER && i < rows; i++)
         for (int j = 0; j < columns; j++) {
             char *c = (char *)x->c + i * x->c_step + j * w;
             dync__store_f64(c, dtype,
                             dync__load_f64(c, dtype) +
                                 dync__load_f64((const char *)x->d + i * x->d_step, dtype));
         }
+    if (flags >= DYNC__GT_LISTED) dync__gt_follow(flags, type, rows, columns, x);
 }
 
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
@@ -28704,7 +28886,7 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
                                               : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
         x->c = (char *)x->c + width;
-        if (flags & DYNC__GT_ADD && kind == DYNC__GT_TILE) x->d = (const char *)x->d + width;
+        if (kind == DYNC__GT_TILE) dync__gt_along(flags, x, width);
     }
 }
 
@@ -31064,6 +31246,14 @@ typedef struct dync__operand {
     dync__layout lay;
 } dync__operand;
 enum { DYNC__KCALL_OPERANDS = 12, DYNC__KCALL_PIECES = 12 };
+/* An epilogue as lists of after.h for the tiles of a product: flags as dync__gt_after gives them
+ * (flags[1]: where something is added first), and its operands: buffers of the epilogue,
+ * elements from the start and from row to row of the result, whether a row has but one. */
+typedef struct dync__kfollow {
+    int flags[2], n, buf[DYNC__AFTER_MORE];
+    int64_t offset[DYNC__AFTER_MORE], row[DYNC__AFTER_MORE];
+    bool same[DYNC__AFTER_MORE];
+} dync__kfollow;
 typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n; /* operands, outputs last */
@@ -31083,7 +31273,8 @@ typedef struct dync__kcall {
     /* loops over the result, run as rows of it are done; their buffers stand behind the operands in
      * data */
     const dync__code *epilogue;
-    int64_t epilogue_rows; /* rows of the result, outermost in the loops */
+    int64_t epilogue_rows;              /* rows of the result, outermost in the loops */
+    const struct dync__kfollow *follow; /* the same for tiles, where they can do it; or NULL */
     /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
     uint16_t blocked;
     /* conv2d: what is done to the result; its operands stand before the last one */
@@ -31245,6 +31436,15 @@ DYNC__KERNELS(DYNC__X)
  * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL. done: told of
  * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
  * of every row (once) or of none. */
+/* after: flags of gemm_code.h for what follows a whole sum, without d and with it (flags[1];
+ * there d, or what c held, is operand 0); its other operands, their steps from row to row in
+ * elements, and whether a row has but one. */
+typedef struct dync__gemm_after {
+    int flags[2];
+    const char *more[DYNC__AFTER_MORE];
+    int64_t row[DYNC__AFTER_MORE];
+    bool same[DYNC__AFTER_MORE];
+} dync__gemm_after;
 typedef struct dync__gemm {
     /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
     int type;
@@ -31256,6 +31456,10 @@ typedef struct dync__gemm {
     void *user;
     bool bias;    /* d: one element for each row, d_row apart */
     uint8_t path; /* gemm.c's own */
+    /* f32 and f64, without bias; the tiles do it where they can, and dync__gemm_run says so in
+     * followed */
+    dync__gemm_after after;
+    bool followed;
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks
@@ -31265,7 +31469,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *);
 typedef struct dync__gemm_fixed dync__gemm_fixed;
 DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c,
-                                   const char *d);
+                                   const char *d, const char *const *more);
 DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
@@ -31638,6 +31842,7 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 typedef struct dync__gemm_tile {
     int type, flags, lanes, columns, rows;
     dync__gemm_fixed *fix;
+    bool same[DYNC__AFTER_MORE]; /* as dync__gemm_after has it */
 } dync__gemm_tile;
 enum { DYNC__GEMM_FIXED = 16 };
 struct dync__gemm_fixed {
@@ -31694,6 +31899,7 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     int64_t blocks = n / t->columns, rest = n % t->columns,
             done = blocks * t->columns * dync__gt_bytes(t->type);
     dync__gt_args y = *x;
+    bool bias = t->flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER;
     if (blocks) {
         y.blocks = blocks;
         y.b_next = b_next;
@@ -31702,7 +31908,9 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
-        if (t->flags & DYNC__GT_ADD) y.d = (const char *)x->d + done;
+        if (x->d && !bias) y.d = (const char *)x->d + done;
+        for (int i = 0; i < DYNC__AFTER_MORE; i++)
+            if (x->more[i] && !t->same[i]) y.more[i] = (const char *)x->more[i] + done;
         y.blocks = 1;
         dync__gemm_do(t, rows, (int)rest, &y);
     }
@@ -31722,10 +31930,24 @@ static bool dync__gemm_a_lies(const dync__gemm *g)
                               g->a_row * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0));
 }
 
-/* How d comes to the tiles of steps from p on. */
-static int dync__gemm_adds(const dync__gemm *g, int64_t p)
+/* What follows the sums of k steps from p on: d, or what c holds by then, is added, and after
+ * the last step comes the rest. */
+static int dync__gemm_follows(const dync__gemm *g, int64_t p, int64_t k)
 {
-    return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
+    bool adds = p || g->d;
+    if (p + k == g->k && g->after.flags[adds]) return g->after.flags[adds];
+    return !adds ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
+}
+
+/* Its operands for the tile at a row and column of c. */
+static void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row, int64_t column)
+{
+    int64_t bytes = dync__gt_bytes(g->type);
+    for (int i = 0; i < DYNC__AFTER_MORE && g->after.more[i]; i++) {
+        x->more_step[i] = g->after.row[i] * bytes;
+        x->more[i] = g->after.more[i] + row * x->more_step[i] +
+                     (g->after.same[i] ? 0 : column * bytes);
+    }
 }
 
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
@@ -31738,9 +31960,10 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
     dync__gemm_tile t = dync__gemm_tile_for(
-        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
+        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_follows(g, p, k), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
     t.fix = fix;
+    memcpy(t.same, g->after.same, sizeof t.same);
     dync__gt_args x = {.k = k,
                        .a_step = (rows ? g->a_row : g->a_col) * bytes,
                        .b_step = g->b_row * wide,
@@ -31758,6 +31981,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
+        dync__gemm_more(g, &x, row, 0);
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
         if (g->done && p + k == g->k &&
             (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
@@ -31820,12 +32044,15 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     const char *d = s->p ? g->c : g->d;
     bool in_rows = !s->a && g->a_col == 1;
     dync__gemm_tile t = {.type = g->type,
-                         .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0),
+                         .flags = dync__gemm_follows(g, s->p, s->k) |
+                                  (in_rows ? DYNC__GT_A_ROWS : 0),
                          .columns = (int)nr};
     dync__gt_args x = {.k = s->k,
                        .b_step = nr * bytes,
                        .c_step = g->c_row * bytes,
                        .d_step = (s->p ? g->c_row : g->d_row) * bytes};
+    bool bias = g->bias && !s->p;
+    memcpy(t.same, g->after.same, sizeof t.same);
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
         for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
@@ -31834,9 +32061,8 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
                        : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
             x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step +
-                          (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes)
-                    : NULL;
+            x.d = d ? d + (s->row + from) * x.d_step + (bias ? 0 : (s->col + j) * bytes) : NULL;
+            dync__gemm_more(g, &x, s->row + from, s->col + j);
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
     }
@@ -31909,6 +32135,11 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
             else
                 dync__store_f64(c, dtype, sum);
         }
+    if (g->after.flags[0]) {
+        dync__gt_args x = {.c = g->c, .c_step = g->c_row * bytes};
+        dync__gemm_more(g, &x, 0, 0);
+        dync__gt_follow(g->after.flags[0], g->type, g->m, g->n, &x);
+    }
     if (g->done) g->done(g->user, 0, g->m);
 }
 
@@ -31989,11 +32220,15 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     if (s->rows) {
         g.a += begin * g.a_row * bytes;
         if (g.d) g.d += begin * g.d_row * bytes;
+        for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+            g.after.more[i] += begin * g.after.row[i] * bytes;
         g.m = end - begin;
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
         g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
         if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
+        for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+            g.after.more[i] += g.after.same[i] ? 0 : begin * bytes;
         g.n = end - begin;
         g.done = NULL;
     }
@@ -32050,6 +32285,8 @@ DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g)
 
 DYNC__FN bool dync__gemm_run(dync__gemm *g)
 {
+    static const dync__gemm_after none = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
+    g->followed = false;
     if (g->m <= 0 || g->n <= 0) return false;
     if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single
@@ -32067,6 +32304,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
         g->d_row = g->c_row;
         g->done = NULL;
         g->packed = NULL;
+        g->after = none;
     }
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
@@ -32074,6 +32312,9 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed ||
                                      (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
+    if (g->path <= DYNC__GEMM_DOTS) g->after = none; /* PLAIN, DOTS: no tiles */
+    g->followed = g->after.flags[0] != 0;
+    if (g->followed) g->done = NULL;
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
     int threads =
         (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS
@@ -32109,6 +32350,8 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
                             .line = line};
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
+    for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+        g.after.more[i] = dync__gemm_origin;
     g.done = NULL;
     dync__gemm_direct(&g, 0, g.k, NULL, f);
     if (f->n <= DYNC__GEMM_FIXED) return f;
@@ -32117,7 +32360,7 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 }
 
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c,
-                                   const char *d)
+                                   const char *d, const char *const *more)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     if (f->epoch != dync__gt_epoch()) return false;
@@ -32133,6 +32376,8 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
         x.b = b + ((const char *)x.b - dync__gemm_origin);
         x.c = c + ((char *)x.c - dync__gemm_origin);
         if (x.d) x.d = d + ((const char *)x.d - dync__gemm_origin);
+        for (int n = 0; n < DYNC__AFTER_MORE && x.more[n]; n++)
+            x.more[n] = more[n] + ((const char *)x.more[n] - dync__gemm_origin);
         f->tile[i].fn(&x);
     }
     return true;
@@ -32740,6 +32985,24 @@ DYNC__RARE static void dync__mm_drop(void *state_)
     dync__free(state, sizeof *state);
 }
 
+/* What follows, for rows from `first` on of all products; data: of the call, or NULL: not known
+ * yet. */
+static void dync__mm_follow(const dync__kcall *c, void *const *data, int64_t first,
+                            dync__gemm_after *to)
+{
+    static const char some[1];
+    const dync__kfollow *f = c->follow;
+    int64_t bytes = dync__dtype_info(c->operand[c->n - 1].dtype)->bytes;
+    for (int i = 0; f && i < 2; i++) to->flags[i] = f->flags[i];
+    for (int i = 0; f && i < f->n; i++) {
+        to->row[i] = f->row[i];
+        to->same[i] = f->same[i];
+        to->more[i] = data ? (const char *)data[c->n + f->buf[i]] +
+                                 (f->offset[i] + first * f->row[i]) * bytes
+                           : some;
+    }
+}
+
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     dync__mm_rows rows = {g, index * g->m};
@@ -32761,10 +33024,12 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
+    dync__mm_follow(g->call, g->data, index * g->m, &x.after);
     const dync__mm_state *state = g->call->state;
     bool fixed = state && state->fixed && !g->accumulate &&
-                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
-    if (!fixed && dync__gemm_run(&x))
+                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more);
+    bool told = !fixed && dync__gemm_run(&x);
+    if (told || (fixed ? x.after.flags[0] != 0 : x.followed))
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
         dync__mm_done(&rows, 0, g->m);
@@ -32851,6 +33116,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                       ? g->n > 1
                       : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
+    dync__mm_follow(c, NULL, 0, &x.after);
     dync__gemm_fixed *fixed =
         keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
@@ -32926,13 +33192,15 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__mm_state *state = c->state;
     const dync__operand *op = c->operand;
     int last = c->n - 1;
+    dync__gemm_after after = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
     if (!state || !state->fixed || !state->single) return false;
+    dync__mm_follow(c, data, 0, &after);
     if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]),
                               dync__operand_at(&op[1], data[1]),
                               dync__operand_at(&op[last], data[last]),
-                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
+                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL, after.more))
         return false;
-    *status = c->epilogue ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
+    *status = c->epilogue && !c->follow ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
     return true;
 }
 
@@ -37026,6 +37294,10 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
+/* follow.c: kernel k, the epilogue of a product that writes in the place of its result, as lists
+ * for its tiles; NULL: it is none, or there is no memory. */
+DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *, const dync__kcall *,
+                                              const dync__kernel *);
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */
@@ -37098,7 +37370,9 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
     }
     for (int i = 0; i < p->n_steps; i++) {
         const dync__kcall *c = p->step[i].call;
-        const char *with = c && p->step[i].code ? " with epilogue" : "";
+        const char *with = !c || !p->step[i].code ? ""
+                           : c->follow            ? " with epilogue in its tiles"
+                                                  : " with epilogue";
         dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         if (c) dync__attr_print(s, c->row->attr, &c->attr);
@@ -37771,6 +38045,145 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
         dync__in_place_rename(step + at, n - at, out, base);
     }
     return DYNC_OK;
+}
+
+/* ==== runtime/follow.c ============================================================================= */
+/* runtime/follow.c: the epilogue of a matrix product as lists for its tiles (codegen/after.h), so
+ * that what follows is done while the sums are in registers. Before: plan.c has found an epilogue
+ * that alone wants the product's result and writes it in the same place; after: kernel/matmul.c
+ * hands the lists to gemm.c.
+ *
+ * Which: few float operators of one dtype, element by element, over the result and at most MORE
+ * operands of its rows, its columns or all of it. The loops stay beside the lists, for products
+ * that go without tiles, and for what is no such list (reductions along rows, long functions). */
+
+enum { DYNC__FOLLOW_MOST = 8 /* operators: what is longer has its own loops */ };
+
+/* An operand's elements over rows of n columns: its step from row to row, whether a row has but
+ * one. */
+static bool dync__follow_operand(const dync__kernel *k, const dync__access *a,
+                                 const dync__access *whole, int64_t n, int64_t *row, bool *same)
+{
+    int64_t step = -1, along = -1;
+    bool full = true;
+    for (int d = 0; d < k->n_dims; d++)
+        full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+    for (int d = 0; d < k->n_dims && !full; d++) {
+        int64_t at = whole->stride[d], own = a->stride[d];
+        if (k->extent[d] == 1) continue;
+        if (at < n) { /* a loop over columns */
+            if (at * k->extent[d] > n || (own != at && own != 0)) return false;
+            if (along >= 0 && along != (own != 0)) return false;
+            along = own != 0;
+            continue;
+        }
+        if (at % n || own % (at / n) || own < 0) return false;
+        if (step >= 0 && step != own / (at / n)) return false;
+        step = own / (at / n);
+    }
+    *row = full ? n : DYNC__MAX(step, 0);
+    *same = !full && along == 0;
+    return true;
+}
+
+static bool dync__follow_takes(const dync__inst *in, int dtype)
+{
+    static const uint8_t prims[] = {
+        DYNC__P_add,  DYNC__P_sub,  DYNC__P_mul,   DYNC__P_div,   DYNC__P_fma,   DYNC__P_neg,
+        DYNC__P_abs,  DYNC__P_sqrt, DYNC__P_floor, DYNC__P_ceil,  DYNC__P_trunc, DYNC__P_rint,
+        DYNC__P_min,  DYNC__P_max,  DYNC__P_lt,    DYNC__P_le,    DYNC__P_eq,    DYNC__P_ne,
+        DYNC__P_not_, DYNC__P_and_, DYNC__P_or_,   DYNC__P_select};
+    bool takes = false;
+    for (int i = 0; i < DYNC__COUNT_OF(prims); i++) takes = takes || in->prim == prims[i];
+    return takes && (in->type == dtype || in->type == DYNC_BOOL);
+}
+
+/* Kernel k from its access to the result on: an operand of f, which has it already perhaps. -1:
+ * no. */
+static int dync__follow_source(const dync__kernel *k, const dync__inst *in, const dync__operand *c,
+                               const dync__access *whole, dync__kfollow *f)
+{
+    const dync__access *a = &k->access.at[in->access];
+    const dync__buf *buf = &k->buf.at[in->buf];
+    int64_t row;
+    bool same;
+    if (buf->dtype != c->dtype || buf->mode != DYNC__BUF_IN ||
+        !dync__follow_operand(k, a, whole, c->lay.shape[c->lay.ndim - 1], &row, &same))
+        return -1;
+    for (int i = 0; i < f->n; i++)
+        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
+            f->same[i] == same)
+            return i;
+    if (f->n == DYNC__AFTER_MORE) return -1;
+    f->buf[f->n] = in->buf;
+    f->offset[f->n] = a->offset;
+    f->row[f->n] = row;
+    f->same[f->n] = same;
+    return f->n++;
+}
+
+/* The list of k over the result in buffer `from`; adds: operand 0 is added to the sum first. */
+static bool dync__follow_list(const dync__kernel *k, int from, const dync__operand *c, bool adds,
+                              dync__kfollow *f, dync__after *list)
+{
+    dync__after_op load = {.prim = DYNC__P_load, .type = c->dtype, .arg = {-1, -1, -1}};
+    const dync__access *whole = NULL;
+    int8_t number[DYNC__AFTER_OPS + 4];
+    int operators = 0;
+    memset(list, 0, sizeof *list);
+    list->n_sources = 1 + DYNC__AFTER_MORE;
+    list->op[list->n++] = load;
+    if (adds) {
+        list->op[list->n++] = load;
+        list->op[list->n++] =
+            (dync__after_op){.prim = DYNC__P_add, .type = c->dtype, .arg = {0, 1, -1}};
+    }
+    int8_t sum = (int8_t)(list->n - 1);
+    if (k->inst.n > DYNC__COUNT_OF(number)) return false;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].buf == from) whole = &k->access.at[k->inst.at[i].access];
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        dync__after_op op = {.prim = in->prim, .type = in->type, .arg = {-1, -1, -1}};
+        number[i] = sum;
+        if (in->prim == DYNC__P_load && in->buf == from) continue;
+        if (in->prim == DYNC__P_store)
+            return i == k->inst.n - 1 && number[in->arg[0]] == list->n - 1 && operators > 0;
+        if (list->n == DYNC__AFTER_OPS) return false;
+        if (in->prim == DYNC__P_load) {
+            int source = in->type == c->dtype ? dync__follow_source(k, in, c, whole, f) : -1;
+            if (source < 0) return false;
+            op.source = (int8_t)(1 + source);
+            op.same = f->same[source];
+        } else if (in->prim == DYNC__P_const_ && in->type == c->dtype) {
+            op.imm.f = in->imm.f;
+        } else if (!dync__follow_takes(in, c->dtype) || ++operators > DYNC__FOLLOW_MOST) {
+            return false;
+        }
+        for (int e = 0; e < dync__prim_info(in->prim)->n_args; e++) op.arg[e] = number[in->arg[e]];
+        number[i] = (int8_t)list->n;
+        list->op[list->n++] = op;
+    }
+    return false;
+}
+
+DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kcall *call,
+                                              const dync__kernel *k)
+{
+    const dync__operand *c = &call->operand[call->n - 1];
+    int type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, from = -1;
+    bool product = call->row->run == dync__k_matmul || call->row->run == dync__k_addmm;
+    dync__kfollow f = {.n = 0};
+    dync__after list;
+    if (!product || (c->dtype != DYNC_F32 && c->dtype != DYNC_F64)) return NULL;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].id == c->slot) from = i;
+    for (int adds = 0; adds < 2; adds++) {
+        if (!dync__follow_list(k, from, c, adds, &f, &list)) return NULL;
+        f.flags[adds] = dync__gt_after(type, &list);
+        if (!f.flags[adds]) return NULL;
+    }
+    return dync__arena_copy(pb->arena, &f, sizeof f);
 }
 
 /* ==== runtime/convs.c ============================================================================== */
@@ -38756,6 +39169,8 @@ static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
         return NULL;
+    if (c->follow && !(c->follow = dync__arena_copy(&p->arena, c->follow, sizeof *c->follow)))
+        return NULL;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *slot = &p->slot[c->operand[i].slot];
         bool input = slot->kind == DYNC__SLOT_INPUT && slot->index < INT16_MAX;
@@ -38811,6 +39226,7 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     if (with < 0) return DYNC_OK;
     int slot = dync__epilogue_in_place(m->pb, m->step, m->n, i, with);
     dync__kernel *k = m->step[with].k;
+    if (slot >= 0 && dync__pass_on(DYNC__PASS_follow)) c->follow = dync__follow_of(m->pb, c, k);
     dync__buf *stored = NULL;
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
@@ -38819,6 +39235,7 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
+        c->follow = NULL;
         if (stored) stored->mode = DYNC__BUF_OUT;
         return DYNC_OK;
     }

@@ -175,6 +175,7 @@ DYNC__COLD
 #include "runtime/perf.c"
 #include "runtime/tune.c"
 #include "runtime/epilogue.c"
+#include "runtime/follow.c"
 #include "runtime/convs.c"
 #include "runtime/check.c"
 #include "runtime/pass.c"

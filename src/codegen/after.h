@@ -8,11 +8,14 @@
 #define DYNC__AFTER_H
 #include "../loop/loop.h"
 
-enum { DYNC__AFTER_OPS = 20, DYNC__AFTER_SOURCES = 8 };
-/* type: of the value; source: of a load, the number of the operand; imm: a constant's. */
+/* MORE: operands of a list behind a matrix product, beside what is added to it. */
+enum { DYNC__AFTER_OPS = 20, DYNC__AFTER_SOURCES = 8, DYNC__AFTER_MORE = 2 };
+/* type: of the value; source: of a load, the number of the operand; same: it is one element for
+ * a row of the tile, else as many as that has columns; imm: a constant's. */
 typedef struct dync__after_op {
     uint8_t prim, type;
-    int8_t arg[3], source, none[2];
+    int8_t arg[3], source;
+    uint8_t same, none;
     union {
         int64_t i;
         double f;

@@ -6,13 +6,14 @@
 #ifndef DYNC__GEMM_CODE_H
 #define DYNC__GEMM_CODE_H
 #include "../base/base.h"
+#include "after.h"
 #include "x86_enc.h"
 
 /* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by
  * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE and DOTS
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
-/* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
+/* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
  * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
  * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
  * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
@@ -26,19 +27,22 @@ enum {
     DYNC__GT_STAGE,
     DYNC__GT_WEAVE
 };
-/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k
- * a_step apart (packed, transposed). ADD: d (c itself in DOTS) is added at the end. BIAS: one
- * element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64.
- * TAIL is for the emitter: the last vector is a part, by mask and lanes. */
+/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of
+ * k a_step apart (packed, transposed). HALF: vectors of 32 bytes where those of the machine have
+ * 64. TAIL is for the emitter: the last vector is a part, by mask and lanes. The number of a
+ * list of after.h stands above AFTER. ADD: d (c itself in DOTS) is added at the end. BIAS: one
+ * element of d to a whole row. */
 enum {
     DYNC__GT_A_ROWS = 1,
     DYNC__GT_TAIL = 2,
-    DYNC__GT_ADD = 4,
-    DYNC__GT_HALF = 8,
-    DYNC__GT_BIAS = 16
+    DYNC__GT_HALF = 4,
+    DYNC__GT_AFTER = 8,
+    DYNC__GT_ADD = 1 << DYNC__GT_AFTER,
+    DYNC__GT_BIAS = 2 << DYNC__GT_AFTER,
+    DYNC__GT_LISTED = 3 << DYNC__GT_AFTER /* the first of those that dync__gt_after gives */
 };
 
-/* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
+/* Steps in bytes. dync__gt_do changes b, c, d, more and blocks. */
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
@@ -50,6 +54,9 @@ typedef struct dync__gt_args {
     /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS:
      * of lines of b */
     int64_t blocks, b_next;
+    /* TILE: operands of what follows, from number 1 on (d is 0), and from row to row */
+    const void *more[DYNC__AFTER_MORE];
+    int64_t more_step[DYNC__AFTER_MORE];
     int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
@@ -61,6 +68,13 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
                                    dync__gt_args *);
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+/* What is to follow the sums of tiles of a type (f32 or f64), as flags; 0: it cannot, or not in
+ * as few registers as tiles leave. Operand 0 is d. It is good for ever. */
+DYNC__FN int dync__gt_after(int type, const dync__after *);
+DYNC__FN dync__after dync__gt_after_list(int flags, int type);
+/* The same, done to rows x columns of c as it lies (c, d, more), in C. */
+DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
+                              const dync__gt_args *);
 /* are there registers for it? */
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);
 /* one step of k, in C */

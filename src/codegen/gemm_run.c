@@ -48,6 +48,110 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
     return vectors <= 8;
 }
 
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* Lists are kept for ever: there are few, and who has a number keeps it. */
+enum { DYNC__GT_LISTS = 60 };
+static struct {
+    dync__mutex lock;
+    int n;
+    dync__after list[DYNC__JIT_X86 ? DYNC__GT_LISTS : 1];
+} dync__gt_lists;
+
+static bool dync__gt_adds(int flags)
+{
+    return flags >> DYNC__GT_AFTER == DYNC__GT_ADD >> DYNC__GT_AFTER;
+}
+
+DYNC__FN dync__after dync__gt_after_list(int flags, int type)
+{
+    int number = flags >> DYNC__GT_AFTER, first = DYNC__GT_LISTED >> DYNC__GT_AFTER;
+    uint8_t of = type == DYNC__GT_F64 ? DYNC_F64 : type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+    dync__after list = {.n = number ? 3 : 0, .n_sources = number != 0};
+    if (number >= first) return dync__gt_lists.list[number - first];
+    list.op[0] = list.op[1] =
+        (dync__after_op){.prim = DYNC__P_load, .type = of, .arg = {-1, -1, -1}};
+    list.op[1].same = number == DYNC__GT_BIAS >> DYNC__GT_AFTER;
+    list.op[2] = (dync__after_op){.prim = DYNC__P_add, .type = of, .arg = {0, 1, -1}};
+    return list;
+}
+
+/* Tiles with the most accumulators leave the fewest registers. */
+static bool dync__gt_has_room(int type, int flags)
+{
+    static const int8_t most[3][2] = {{14, 2}, {6, 2}, {13, 1}};
+    bool evex = dync__cpu_features() & DYNC__CPU_AVX512, ok = true;
+    for (int i = !evex; i < (evex ? 1 : 3); i++)
+        ok = ok &&
+             dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, most[i][0], most[i][1]);
+    return ok;
+}
+
+DYNC__FN int dync__gt_after(int type, const dync__after *list)
+{
+    int i = 0, flags = 0;
+    if (!dync__gt_can(type)) return 0;
+    dync__lock(&dync__gt_lists.lock);
+    while (i < dync__gt_lists.n && memcmp(&dync__gt_lists.list[i], list, sizeof *list) != 0) i++;
+    if (i == dync__gt_lists.n && i < DYNC__COUNT_OF(dync__gt_lists.list))
+        memcpy(&dync__gt_lists.list[dync__gt_lists.n++], list, sizeof *list);
+    if (i < dync__gt_lists.n) flags = DYNC__GT_LISTED + (i << DYNC__GT_AFTER);
+    dync__unlock(&dync__gt_lists.lock);
+    return flags && dync__gt_has_room(type, flags) ? flags : 0;
+}
+
+/* Operands that have an element for each column go on by `bytes`. */
+static void dync__gt_along(int flags, dync__gt_args *x, int64_t bytes)
+{
+    dync__after list = dync__gt_after_list(flags, DYNC__GT_F32);
+    for (int i = 1; i < list.n; i++) {
+        const dync__after_op *op = &list.op[i];
+        const void **at = op->source == 0 ? &x->d : &x->more[op->source - 1];
+        if (op->prim == DYNC__P_load && !op->same) *at = (const char *)*at + bytes;
+    }
+}
+
+static dync__scalar dync__gt_value(const dync__after *list, int i, const dync__scalar *value,
+                                   const char *source)
+{
+    const dync__after_op *op = &list->op[i];
+    dync__inst in = dync__inst_make(op->prim, op->type, -1, -1, -1);
+    dync__scalar none = {0}, of[3];
+    memcpy(&in.imm, &op->imm, sizeof in.imm);
+    if (op->prim == DYNC__P_const_) return dync__const_scalar(&in);
+    if (source && op->type == DYNC_F32)
+        return dync__eval_f32((float)dync__load_f64(source, op->type));
+    if (source) return dync__eval_f64(dync__load_f64(source, op->type));
+    for (int a = 0; a < 3; a++) of[a] = op->arg[a] < 0 ? none : value[op->arg[a]];
+    return dync__prim_eval(op->prim, op->type, list->op[op->arg[0]].type, of[0], of[1], of[2],
+                           op->imm.i);
+}
+
+DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
+                              const dync__gt_args *x)
+{
+    dync__after list = dync__gt_after_list(flags, type);
+    int64_t bytes = dync__gt_bytes(type);
+    dync__scalar value[DYNC__AFTER_OPS];
+    for (int64_t e = 0; e < rows * columns; e++) {
+        int64_t i = e / columns, j = e % columns;
+        char *c = (char *)x->c + i * x->c_step + j * bytes;
+        for (int n = 0; n < list.n; n++) {
+            const dync__after_op *op = &list.op[n];
+            const char *from = n == 0 ? c : NULL;
+            if (n > 0 && op->prim == DYNC__P_load) {
+                int s = op->source - 1;
+                from = (const char *)(s < 0 ? x->d : x->more[s]) +
+                       i * (s < 0 ? x->d_step : x->more_step[s]) + (op->same ? 0 : j * bytes);
+            }
+            value[n] = dync__gt_value(&list, n, value, from);
+        }
+        dync__scalar last = value[list.n - 1];
+        int of = list.op[list.n - 1].type;
+        dync__store_f64(c, of, of == DYNC_F32 ? (double)last.f : last.d);
+    }
+}
+
 /* ---- in C ------------------------------------------------------------------------------------ */
 
 #if defined(__clang__)
@@ -196,7 +300,7 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
             const char *b = (const char *)x->b + j * b_col;
             char *to = c + j * c_col;
             double sum =
-                !(flags & DYNC__GT_ADD)
+                !dync__gt_adds(flags)
                     ? 0
                     : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
             for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++)
@@ -233,17 +337,17 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
 {
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
             col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
-    const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
+    const void *d = dync__gt_adds(flags) ? x->d : NULL;
     if (kind >= DYNC__GT_COPY)
         dync__gt_pack(kind, type, columns, x);
     else if (type > DYNC__GT_F64)
         dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
-                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+                          x->c_step / w, x->d_step / w, dync__gt_adds(flags));
     else if (kind == DYNC__GT_DOTS)
         dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
-                          x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+                          x->c_step / w, x->d_step / w, dync__gt_adds(flags));
     else if (type == DYNC__GT_F32)
         dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
                           x->d_step / w, x->c, x->c_step / w);
@@ -251,13 +355,14 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
         dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
                           x->d_step / w, x->c, x->c_step / w);
     for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
-         flags & DYNC__GT_BIAS && i < rows; i++)
+         flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER && i < rows; i++)
         for (int j = 0; j < columns; j++) {
             char *c = (char *)x->c + i * x->c_step + j * w;
             dync__store_f64(c, dtype,
                             dync__load_f64(c, dtype) +
                                 dync__load_f64((const char *)x->d + i * x->d_step, dtype));
         }
+    if (flags >= DYNC__GT_LISTED) dync__gt_follow(flags, type, rows, columns, x);
 }
 
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
@@ -269,7 +374,7 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
                                               : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
         x->c = (char *)x->c + width;
-        if (flags & DYNC__GT_ADD && kind == DYNC__GT_TILE) x->d = (const char *)x->d + width;
+        if (kind == DYNC__GT_TILE) dync__gt_along(flags, x, width);
     }
 }
 

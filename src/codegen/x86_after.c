@@ -33,6 +33,7 @@ static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel 
         in.buf = load ? op->source : -1;
         g->stream_of[i] = in.buf;
         if (load) {
+            if (op->same) g->stream.at[op->source].lane = DYNC__XL_SAME;
             g->stream.at[op->source].bytes = dync__dtype_info(op->type)->bytes;
             k->buf.at[op->source].dtype = op->type;
         }
@@ -72,21 +73,39 @@ DYNC__FN dync__xg *dync__xg_after_new(dync__arena *arena, const dync__xtile *til
     return g;
 }
 
+DYNC__FN uint32_t dync__xg_after_row(dync__xg *g, uint32_t taken)
+{
+    const dync__xlist *list = &g->list[0];
+    uint32_t held = 0;
+    for (int p = 1; p < list->n && !g->a.failed; p++) {
+        int i = list->at[p], s = g->stream_of[i];
+        uint32_t could = (g->n_regs == 32 ? 0xffffffffu : 0xffffu) & ~(taken | held);
+        if (s < 0 || g->stream.at[s].lane != DYNC__XL_SAME) continue;
+        if (!could) g->a.failed = true;
+        if (!could) break;
+        g->hoist[i] = (int8_t)__builtin_ctz(could);
+        held |= 1u << g->hoist[i];
+        dync__xg_load_now(g, i, g->hoist[i]);
+    }
+    return held;
+}
+
 DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
 {
     const dync__xlist *list = &g->list[0];
     if (list->n < 2 || g->a.failed) return reg;
     g->pinned = taken | 1u << reg;
     dync__xg_reset(g);
+    if (g->isa == 2) g->free_k &= ~(1u << g->tile->mask);
     dync__xg_set(g, 0, reg);
     for (g->pos = 0;; g->pos++) {
         int i = list->at[g->pos];
         if (g->pos > 0 && dync__xg_refuses(g, i))
             g->a.failed = true;
-        else if (g->pos > 0 && dync__xg_inst(g, i)->prim == DYNC__P_load)
-            dync__xg_load(g, i);
-        else if (g->pos > 0)
+        else if (g->pos > 0 && dync__xg_inst(g, i)->prim != DYNC__P_load)
             dync__xg_prim(g, i);
+        else if (g->pos > 0 && g->hoist[i] < 0)
+            dync__xg_load(g, i);
         if (g->a.failed || g->pos + 1 == list->n) break;
         dync__xg_end(g);
     }

@@ -11,17 +11,22 @@
 #include "gemm_code.h"
 #include "codemem.h"
 #include "x86_enc.h"
+#include "x86_gen.h"
 
 #if DYNC__JIT_X86
 #include <stddef.h>
 
 typedef struct dync__gtx {
-    dync__xasm x;
+    dync__xtile tile; /* first */
+    dync__xasm *x;
+    dync__xg *after;
+    int v; /* vector of the row at hand */
     int type, rows, vectors, flags, vl, bytes, n_regs;
     bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
 } dync__gtx;
 typedef struct dync__gt_form {
     uint32_t key;
+    bool refused; /* what follows is too much for its registers: no code */
     dync__gt_fn fn;
     dync__codeblock block;
 } dync__gt_form;
@@ -35,7 +40,7 @@ static struct {
 } dync__gts;
 
 static const struct {
-    int mul, add, broadcast;
+    int mul, add, broadcast; /* add: of DOTS */
 } dync__gt_insn[] = {{DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
                      {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
                      {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD},
@@ -48,19 +53,19 @@ static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
 static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from)
 {
-    dync__x_i(&g->x, DYNC__X_MOV, reg, from, 0);
+    dync__x_i(g->x, DYNC__X_MOV, reg, from, 0);
 }
 static void dync__gt_add(dync__gtx *g, int reg, int with)
 {
-    dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
+    dync__x_i(g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
 }
 static void dync__gt_addi(dync__gtx *g, int reg, int n)
 {
-    dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
+    dync__x_i(g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
 }
 static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k)
 {
-    dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k);
+    dync__x_v(g->x, insn, g->vl, reg, 0, rm, 0, k);
 }
 
 /* ---- vectors, the last one perhaps a part ---------------------------------------------------- */
@@ -74,8 +79,8 @@ static bool dync__gt_part(const dync__gtx *g, int v)
 static void dync__gt_mask(dync__gtx *g)
 {
     if (!(g->flags & DYNC__GT_TAIL)) return;
-    if (g->x.evex)
-        dync__x_k(&g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
+    if (g->x->evex)
+        dync__x_k(g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
     else {
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(lanes));
         dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__x_mem(DYNC__RAX, 0), 0);
@@ -84,8 +89,8 @@ static void dync__gt_mask(dync__gtx *g)
 
 static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
-    if (part && !g->x.evex)
-        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
+    if (part && !g->x->evex)
+        dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
                   0);
     else
         dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from,
@@ -101,13 +106,13 @@ static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
         dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg,
                       from, part ? 1 | DYNC__X_ZERO : 0);
     if (g->type == DYNC__GT_AS_BF16)
-        dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
+        dync__x_v(g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
 }
 
 static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 {
-    if (part && !g->x.evex)
-        dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
+    if (part && !g->x->evex)
+        dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
                   0);
     else
         dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
@@ -119,10 +124,10 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 static void dync__gt_lines(dync__gtx *g, dync__xrm from)
 {
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
-    dync__x_i(&g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     dync__gt_get(g, dync__gt_base[0], from);
     for (int i = 5; i < g->rows; i += 5) {
-        dync__x_i(&g->x, DYNC__X_LEA, dync__gt_base[i / 5],
+        dync__x_i(g->x, DYNC__X_LEA, dync__gt_base[i / 5],
                   dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
         dync__gt_add(g, dync__gt_base[i / 5], DYNC__RCX);
     }
@@ -146,9 +151,9 @@ static void dync__gt_saved(dync__gtx *g, bool push)
     static const int8_t saved[2] = {DYNC__RBX, DYNC__RBP};
     for (int i = 0; i < 2; i++) {
         if (push)
-            dync__x_push(&g->x, saved[i]);
+            dync__x_push(g->x, saved[i]);
         else
-            dync__x_pop(&g->x, saved[1 - i]);
+            dync__x_pop(g->x, saved[1 - i]);
     }
 }
 
@@ -159,19 +164,19 @@ static void dync__gt_saved(dync__gtx *g, bool push)
 /* b is in odd. */
 static void dync__gt_apart(dync__gtx *g, int even, int odd)
 {
-    dync__x_v(&g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
 }
 
 static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t)
 {
-    dync__x_v(&g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(&g->x, 0x00ff00ff, 4), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
-    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
-    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(g->x, 0x00ff00ff, 4), 0, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -187,7 +192,7 @@ static void dync__gt_words_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, a = n + 2 * (g->rows > 1 ? g->vectors : 1);
     for (int i = 0; i < g->rows; i++) {
-        dync__x_v(&g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
+        dync__x_v(g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             int even = n + 2 * (g->rows > 1 ? v : 0);
             if (i == 0)
@@ -202,24 +207,24 @@ static void dync__gt_words_step(dync__gtx *g, int u)
 static void dync__gt_fma_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
-    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
+    int top = g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
         wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
     for (int v = 0; g->rows > 1 && v < g->vectors; v++)
         dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u),
-                  0, 0);
+        dync__x_v(g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0,
+                  0);
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
             if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
-            if (g->rows == 1 && (wide != g->bytes || (part && !g->x.evex))) {
+            if (g->rows == 1 && (wide != g->bytes || (part && !g->x->evex))) {
                 dync__gt_load_b(g, top - 1, from, part);
                 from = dync__x_reg(top - 1);
             }
-            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
-                      g->rows == 1 && part && g->x.evex ? 1 : 0);
+            dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
+                      g->rows == 1 && part && g->x->evex ? 1 : 0);
         }
     }
 }
@@ -238,7 +243,7 @@ static void dync__gt_step(dync__gtx *g, int u)
 static void dync__gt_steps(dync__gtx *g)
 {
     enum { UNROLL = 4 };
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x),
         done = dync__x_label(x), element = g->wide ? 8 : 4;
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
@@ -260,39 +265,67 @@ static void dync__gt_steps(dync__gtx *g)
     dync__x_bind(x, done);
 }
 
+/* Operands of what follows: where each has its address and its step from row to row. */
+static const struct {
+    int8_t at, step;
+    int32_t arg, arg_step;
+} dync__gt_sources[] = {
+    {DYNC__R8, DYNC__R9, offsetof(dync__gt_args, d), offsetof(dync__gt_args, d_step)},
+    {DYNC__R10, DYNC__R11, offsetof(dync__gt_args, more[0]), offsetof(dync__gt_args, more_step[0])},
+    {DYNC__RBX, DYNC__RBP, offsetof(dync__gt_args, more[1]),
+     offsetof(dync__gt_args, more_step[1])}};
+
+static bool dync__gt_same(const dync__gtx *g, int source)
+{
+    return g->after->stream.at[source].lane == DYNC__XL_SAME;
+}
+
+static dync__xrm dync__gt_source(const dync__xtile *tile, int source)
+{
+    const dync__gtx *g = (const dync__gtx *)(const void *)tile;
+    return dync__x_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
+}
+
+static bool dync__gt_reads(const dync__gtx *g, int source)
+{
+    for (int i = 1; i < g->after->b->k->inst.n; i++)
+        if (g->after->stream_of[i] == source) return true;
+    return false;
+}
+
+/* Every accumulator through what follows, and stored. */
 static void dync__gt_tile_end(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
-    bool bias = g->flags & DYNC__GT_BIAS, add = bias || g->flags & DYNC__GT_ADD;
-    int other = g->rows * g->vectors, insn = dync__gt_insn[g->type].add;
+    dync__xasm *x = g->x;
+    int n = g->rows * g->vectors, sources = g->after->stream.n;
+    uint32_t taken = (uint32_t)((UINT64_C(1) << n) - 1);
+    if (g->tile.mask && !x->evex) taken |= 1u << g->tile.mask;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
-    if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
-    if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
+    for (int s = 0; s < sources; s++) {
+        if (!dync__gt_reads(g, s)) continue;
+        dync__gt_get(g, dync__gt_sources[s].at, dync__gt_arg((size_t)dync__gt_sources[s].arg));
+        dync__gt_get(g, dync__gt_sources[s].step,
+                     dync__gt_arg((size_t)dync__gt_sources[s].arg_step));
+    }
     for (int i = 0; i < g->rows; i++) {
-        if (bias)
-            dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0,
-                      dync__x_mem(DYNC__R8, 0), 0, 0);
-        for (int v = 0; v < g->vectors; v++) {
-            bool part = dync__gt_part(g, v);
-            int c = i * g->vectors + v;
-            dync__xrm d = bias ? dync__x_reg(other) : dync__x_mem(DYNC__R8, v * g->bytes);
-            if (add && !bias && part && !g->x.evex) {
-                dync__gt_load(g, other, d, true);
-                d = dync__x_reg(other);
-            }
-            if (add) dync__x_v(x, insn, g->vl, c, c, d, 0, part && g->x.evex ? 1 : 0);
-            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, v * g->bytes), part);
+        uint32_t held = dync__xg_after_row(g->after, taken);
+        for (g->v = 0; g->v < g->vectors; g->v++) {
+            bool part = g->after->masked = dync__gt_part(g, g->v);
+            int c = dync__xg_after(g->after, i * g->vectors + g->v, taken | held);
+            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, g->v * g->bytes), part);
         }
         if (i + 1 == g->rows) break;
         dync__gt_add(g, DYNC__RSI, DYNC__RCX);
-        if (add) dync__gt_add(g, DYNC__R8, DYNC__R9);
+        for (int s = 0; s < sources; s++)
+            if (dync__gt_reads(g, s))
+                dync__gt_add(g, dync__gt_sources[s].at, dync__gt_sources[s].step);
     }
 }
 
 static void dync__gt_tile(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int block = dync__x_label(x), width = g->vectors * g->bytes;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -322,7 +355,9 @@ static void dync__gt_tile(dync__gtx *g)
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_next));
     dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__GT_ARG(b), 0);
     dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(c), width);
-    if (g->flags & DYNC__GT_ADD) dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(d), width);
+    for (int i = 0; i < g->after->stream.n; i++)
+        if (dync__gt_reads(g, i) && !dync__gt_same(g, i))
+            dync__x_i(x, DYNC__X_ADDI, 0, dync__gt_arg((size_t)dync__gt_sources[i].arg), width);
     dync__x_i(x, DYNC__X_SUBI, 0, DYNC__GT_ARG(blocks), 1);
     dync__x_jump(x, DYNC__CC_NE, block);
     dync__gt_saved(g, false);
@@ -350,14 +385,14 @@ static void dync__gt_dot_step(dync__gtx *g, bool part)
             if (g->words)
                 dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
             else
-                dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
+                dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
                           dync__x_reg(b), 0, 0);
     }
 }
 
 static void dync__gt_dot_end(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int n = g->rows * g->vectors, t = n, add = dync__gt_insn[g->type].add;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(d_step));
@@ -376,7 +411,7 @@ static void dync__gt_dot_end(dync__gtx *g)
             dync__x_v(x, DYNC__X_SHUFPS, 0, t, c, dync__x_reg(c), 1, 0);
             dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
         }
-        if (g->flags & DYNC__GT_ADD) {
+        if (g->flags >> DYNC__GT_AFTER) {
             dync__x_v(x, g->wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, to, 0, 0);
             dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
         }
@@ -392,13 +427,13 @@ static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm
     dync__gt_get(g, reg[0], from);
     for (int i = 1; i < n; i++) {
         dync__gt_get(g, reg[i], dync__x_reg(reg[i - 1]));
-        dync__x_i(&g->x, DYNC__X_ADD, reg[i], step, 0);
+        dync__x_i(g->x, DYNC__X_ADD, reg[i], step, 0);
     }
 }
 
 static void dync__gt_dots(dync__gtx *g)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int block = dync__x_label(x), body = dync__x_label(x), part = dync__x_label(x);
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -436,7 +471,7 @@ static void dync__gt_dots(dync__gtx *g)
 
 static void dync__gt_copy(dync__gtx *g, bool pair)
 {
-    dync__xasm *x = &g->x;
+    dync__xasm *x = g->x;
     int body = dync__x_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
@@ -477,13 +512,13 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
     case DYNC__GT_SWAP:
-        dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
+        dync__xt_emit(g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
         break;
-    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags & 1, g->flags & 2); break;
-    case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
+    case DYNC__GT_STAGE: dync__xt_stage(g->x, g->rows, g->flags & 1, g->flags & 2); break;
+    case DYNC__GT_WEAVE: dync__xt_weave(g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
-    return dync__x_finish(&g->x);
+    return dync__x_finish(g->x);
 }
 
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
@@ -494,28 +529,32 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
-    bool ok = false;
+    bool ok = false, evex = dync__cpu_features() & DYNC__CPU_AVX512;
     memset(&g, 0, sizeof g);
-    g.x.arena = &arena;
-    g.x.evex = dync__cpu_features() & DYNC__CPU_AVX512;
     g.type = type;
     g.rows = rows;
     g.vectors = vectors;
     g.flags = flags;
     g.wide = type == DYNC__GT_F64;
     g.words = dync__gt_by_words(type);
-    g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
+    g.vl = evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
-    g.n_regs = g.x.evex ? 32 : 16;
-    if (dync__x_listed()) g.x.listing = &listing;
-    size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
+    g.n_regs = evex ? 32 : 16;
+    g.tile = (dync__xtile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
+    dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
+    g.after = dync__xg_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
+    if (!g.after) return dync__arena_free(&arena), false;
+    g.x = &g.after->a;
+    if (dync__x_listed()) g.x->listing = &listing;
+    size_t bytes = dync__avec_reserve(&arena, &g.x->code, 4096) ? dync__gt_emit(&g, kind) : 0;
+    f->refused = g.after->a.failed && list.n > 1;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
-        dync__x_write(&g.x, write);
+        dync__x_write(g.x, write);
         ok = dync__codemem_end(&f->block, bytes);
         memcpy(&f->fn, &f->block.exec, sizeof f->fn);
         if (!ok) f->fn = NULL;
     }
-    if (ok && g.x.listing) {
+    if (ok && g.x->listing) {
         char name[80];
         dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind],
                      types[type], rows, vectors, flags);
@@ -551,7 +590,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
         fn = f->fn;
     else if (!dync__gts.refused && dync__gts.n < DYNC__GT_FORMS / 2) {
         dync__gt_form made = {0};
-        if (dync__gt_make(&made, kind, type, rows, vectors, flags)) {
+        if (dync__gt_make(&made, kind, type, rows, vectors, flags) || made.refused) {
             f->block = made.block;
             f->fn = fn = made.fn;
             DYNC__ATOMIC_STORE(&f->key, key);
@@ -568,8 +607,9 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
 
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 |
-                   (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t key = 1u << 31 | (uint32_t)kind << 28 | (uint32_t)type << 25 |
+                   ((uint32_t)flags & 15) << 20 | (uint32_t)flags >> DYNC__GT_AFTER << 12 |
+                   (uint32_t)rows << 6 | (uint32_t)vectors;
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;

@@ -85,7 +85,7 @@ typedef struct dync__xcone {
 } dync__xcone;
 
 /* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
- * register of the lanes it has (masked). */
+ * register of the lanes that the last vector has, 0: all. */
 typedef struct dync__xtile {
     dync__xrm (*at)(const struct dync__xtile *, int source);
     int8_t mask;
@@ -284,6 +284,8 @@ DYNC__FN void dync__xg_seldom(dync__xg *, int select);
  * `a` takes the tile's code too. NULL: no memory. */
 DYNC__FN dync__xg *dync__xg_after_new(dync__arena *, const dync__xtile *, int isa, int lanes,
                                       const dync__after *);
+/* Elements that a row of the tile has alone, into registers beside those taken: which. */
+DYNC__FN uint32_t dync__xg_after_row(dync__xg *, uint32_t taken);
 /* The list on what stands in register reg: the register of the result. taken: registers that hold
  * something else. */
 DYNC__FN int dync__xg_after(dync__xg *, int reg, uint32_t taken);

@@ -75,6 +75,7 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 typedef struct dync__gemm_tile {
     int type, flags, lanes, columns, rows;
     dync__gemm_fixed *fix;
+    bool same[DYNC__AFTER_MORE]; /* as dync__gemm_after has it */
 } dync__gemm_tile;
 enum { DYNC__GEMM_FIXED = 16 };
 struct dync__gemm_fixed {
@@ -131,6 +132,7 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     int64_t blocks = n / t->columns, rest = n % t->columns,
             done = blocks * t->columns * dync__gt_bytes(t->type);
     dync__gt_args y = *x;
+    bool bias = t->flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER;
     if (blocks) {
         y.blocks = blocks;
         y.b_next = b_next;
@@ -139,7 +141,9 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
-        if (t->flags & DYNC__GT_ADD) y.d = (const char *)x->d + done;
+        if (x->d && !bias) y.d = (const char *)x->d + done;
+        for (int i = 0; i < DYNC__AFTER_MORE; i++)
+            if (x->more[i] && !t->same[i]) y.more[i] = (const char *)x->more[i] + done;
         y.blocks = 1;
         dync__gemm_do(t, rows, (int)rest, &y);
     }
@@ -159,10 +163,24 @@ static bool dync__gemm_a_lies(const dync__gemm *g)
                               g->a_row * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0));
 }
 
-/* How d comes to the tiles of steps from p on. */
-static int dync__gemm_adds(const dync__gemm *g, int64_t p)
+/* What follows the sums of k steps from p on: d, or what c holds by then, is added, and after
+ * the last step comes the rest. */
+static int dync__gemm_follows(const dync__gemm *g, int64_t p, int64_t k)
 {
-    return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
+    bool adds = p || g->d;
+    if (p + k == g->k && g->after.flags[adds]) return g->after.flags[adds];
+    return !adds ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
+}
+
+/* Its operands for the tile at a row and column of c. */
+static void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row, int64_t column)
+{
+    int64_t bytes = dync__gt_bytes(g->type);
+    for (int i = 0; i < DYNC__AFTER_MORE && g->after.more[i]; i++) {
+        x->more_step[i] = g->after.row[i] * bytes;
+        x->more[i] = g->after.more[i] + row * x->more_step[i] +
+                     (g->after.same[i] ? 0 : column * bytes);
+    }
 }
 
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
@@ -175,9 +193,10 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
     dync__gemm_tile t = dync__gemm_tile_for(
-        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
+        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_follows(g, p, k), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
     t.fix = fix;
+    memcpy(t.same, g->after.same, sizeof t.same);
     dync__gt_args x = {.k = k,
                        .a_step = (rows ? g->a_row : g->a_col) * bytes,
                        .b_step = g->b_row * wide,
@@ -195,6 +214,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
+        dync__gemm_more(g, &x, row, 0);
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
         if (g->done && p + k == g->k &&
             (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
@@ -257,12 +277,15 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     const char *d = s->p ? g->c : g->d;
     bool in_rows = !s->a && g->a_col == 1;
     dync__gemm_tile t = {.type = g->type,
-                         .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0),
+                         .flags = dync__gemm_follows(g, s->p, s->k) |
+                                  (in_rows ? DYNC__GT_A_ROWS : 0),
                          .columns = (int)nr};
     dync__gt_args x = {.k = s->k,
                        .b_step = nr * bytes,
                        .c_step = g->c_row * bytes,
                        .d_step = (s->p ? g->c_row : g->d_row) * bytes};
+    bool bias = g->bias && !s->p;
+    memcpy(t.same, g->after.same, sizeof t.same);
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
         for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
@@ -271,9 +294,8 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
                        : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
             x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step +
-                          (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes)
-                    : NULL;
+            x.d = d ? d + (s->row + from) * x.d_step + (bias ? 0 : (s->col + j) * bytes) : NULL;
+            dync__gemm_more(g, &x, s->row + from, s->col + j);
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
     }
@@ -346,6 +368,11 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
             else
                 dync__store_f64(c, dtype, sum);
         }
+    if (g->after.flags[0]) {
+        dync__gt_args x = {.c = g->c, .c_step = g->c_row * bytes};
+        dync__gemm_more(g, &x, 0, 0);
+        dync__gt_follow(g->after.flags[0], g->type, g->m, g->n, &x);
+    }
     if (g->done) g->done(g->user, 0, g->m);
 }
 
@@ -426,11 +453,15 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     if (s->rows) {
         g.a += begin * g.a_row * bytes;
         if (g.d) g.d += begin * g.d_row * bytes;
+        for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+            g.after.more[i] += begin * g.after.row[i] * bytes;
         g.m = end - begin;
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
         g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
         if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
+        for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+            g.after.more[i] += g.after.same[i] ? 0 : begin * bytes;
         g.n = end - begin;
         g.done = NULL;
     }
@@ -487,6 +518,8 @@ DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g)
 
 DYNC__FN bool dync__gemm_run(dync__gemm *g)
 {
+    static const dync__gemm_after none = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
+    g->followed = false;
     if (g->m <= 0 || g->n <= 0) return false;
     if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single
@@ -504,6 +537,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
         g->d_row = g->c_row;
         g->done = NULL;
         g->packed = NULL;
+        g->after = none;
     }
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
@@ -511,6 +545,9 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed ||
                                      (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
+    if (g->path <= DYNC__GEMM_DOTS) g->after = none; /* PLAIN, DOTS: no tiles */
+    g->followed = g->after.flags[0] != 0;
+    if (g->followed) g->done = NULL;
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
     int threads =
         (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS
@@ -546,6 +583,8 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
                             .line = line};
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
+    for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
+        g.after.more[i] = dync__gemm_origin;
     g.done = NULL;
     dync__gemm_direct(&g, 0, g.k, NULL, f);
     if (f->n <= DYNC__GEMM_FIXED) return f;
@@ -554,7 +593,7 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 }
 
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c,
-                                   const char *d)
+                                   const char *d, const char *const *more)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     if (f->epoch != dync__gt_epoch()) return false;
@@ -570,6 +609,8 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
         x.b = b + ((const char *)x.b - dync__gemm_origin);
         x.c = c + ((char *)x.c - dync__gemm_origin);
         if (x.d) x.d = d + ((const char *)x.d - dync__gemm_origin);
+        for (int n = 0; n < DYNC__AFTER_MORE && x.more[n]; n++)
+            x.more[n] = more[n] + ((const char *)x.more[n] - dync__gemm_origin);
         f->tile[i].fn(&x);
     }
     return true;

@@ -8,6 +8,15 @@
  * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL. done: told of
  * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
  * of every row (once) or of none. */
+/* after: flags of gemm_code.h for what follows a whole sum, without d and with it (flags[1];
+ * there d, or what c held, is operand 0); its other operands, their steps from row to row in
+ * elements, and whether a row has but one. */
+typedef struct dync__gemm_after {
+    int flags[2];
+    const char *more[DYNC__AFTER_MORE];
+    int64_t row[DYNC__AFTER_MORE];
+    bool same[DYNC__AFTER_MORE];
+} dync__gemm_after;
 typedef struct dync__gemm {
     /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
     int type;
@@ -19,6 +28,10 @@ typedef struct dync__gemm {
     void *user;
     bool bias;    /* d: one element for each row, d_row apart */
     uint8_t path; /* gemm.c's own */
+    /* f32 and f64, without bias; the tiles do it where they can, and dync__gemm_run says so in
+     * followed */
+    dync__gemm_after after;
+    bool followed;
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks
@@ -28,7 +41,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *);
 typedef struct dync__gemm_fixed dync__gemm_fixed;
 DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c,
-                                   const char *d);
+                                   const char *d, const char *const *more);
 DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,

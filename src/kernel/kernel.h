@@ -3,6 +3,7 @@
 #ifndef DYNC__KERNEL_H
 #define DYNC__KERNEL_H
 #include "../codegen/codegen.h"
+#include "../codegen/after.h"
 #include "attr.h"
 
 /* An operand: a strided view of a plan slot. data pointers come at run time (base of the slot; the
@@ -14,6 +15,14 @@ typedef struct dync__operand {
     dync__layout lay;
 } dync__operand;
 enum { DYNC__KCALL_OPERANDS = 12, DYNC__KCALL_PIECES = 12 };
+/* An epilogue as lists of after.h for the tiles of a product: flags as dync__gt_after gives them
+ * (flags[1]: where something is added first), and its operands: buffers of the epilogue,
+ * elements from the start and from row to row of the result, whether a row has but one. */
+typedef struct dync__kfollow {
+    int flags[2], n, buf[DYNC__AFTER_MORE];
+    int64_t offset[DYNC__AFTER_MORE], row[DYNC__AFTER_MORE];
+    bool same[DYNC__AFTER_MORE];
+} dync__kfollow;
 typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n; /* operands, outputs last */
@@ -33,7 +42,8 @@ typedef struct dync__kcall {
     /* loops over the result, run as rows of it are done; their buffers stand behind the operands in
      * data */
     const dync__code *epilogue;
-    int64_t epilogue_rows; /* rows of the result, outermost in the loops */
+    int64_t epilogue_rows;              /* rows of the result, outermost in the loops */
+    const struct dync__kfollow *follow; /* the same for tiles, where they can do it; or NULL */
     /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
     uint16_t blocked;
     /* conv2d: what is done to the result; its operands stand before the last one */

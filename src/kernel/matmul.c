@@ -538,6 +538,24 @@ DYNC__RARE static void dync__mm_drop(void *state_)
     dync__free(state, sizeof *state);
 }
 
+/* What follows, for rows from `first` on of all products; data: of the call, or NULL: not known
+ * yet. */
+static void dync__mm_follow(const dync__kcall *c, void *const *data, int64_t first,
+                            dync__gemm_after *to)
+{
+    static const char some[1];
+    const dync__kfollow *f = c->follow;
+    int64_t bytes = dync__dtype_info(c->operand[c->n - 1].dtype)->bytes;
+    for (int i = 0; f && i < 2; i++) to->flags[i] = f->flags[i];
+    for (int i = 0; f && i < f->n; i++) {
+        to->row[i] = f->row[i];
+        to->same[i] = f->same[i];
+        to->more[i] = data ? (const char *)data[c->n + f->buf[i]] +
+                                 (f->offset[i] + first * f->row[i]) * bytes
+                           : some;
+    }
+}
+
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     dync__mm_rows rows = {g, index * g->m};
@@ -559,10 +577,12 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
+    dync__mm_follow(g->call, g->data, index * g->m, &x.after);
     const dync__mm_state *state = g->call->state;
     bool fixed = state && state->fixed && !g->accumulate &&
-                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
-    if (!fixed && dync__gemm_run(&x))
+                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more);
+    bool told = !fixed && dync__gemm_run(&x);
+    if (told || (fixed ? x.after.flags[0] != 0 : x.followed))
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
         dync__mm_done(&rows, 0, g->m);
@@ -649,6 +669,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                       ? g->n > 1
                       : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
+    dync__mm_follow(c, NULL, 0, &x.after);
     dync__gemm_fixed *fixed =
         keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
@@ -724,13 +745,15 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__mm_state *state = c->state;
     const dync__operand *op = c->operand;
     int last = c->n - 1;
+    dync__gemm_after after = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
     if (!state || !state->fixed || !state->single) return false;
+    dync__mm_follow(c, data, 0, &after);
     if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]),
                               dync__operand_at(&op[1], data[1]),
                               dync__operand_at(&op[last], data[last]),
-                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
+                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL, after.more))
         return false;
-    *status = c->epilogue ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
+    *status = c->epilogue && !c->follow ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
     return true;
 }
 

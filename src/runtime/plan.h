@@ -90,6 +90,10 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
+/* follow.c: kernel k, the epilogue of a product that writes in the place of its result, as lists
+ * for its tiles; NULL: it is none, or there is no memory. */
+DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *, const dync__kcall *,
+                                              const dync__kernel *);
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device
  * would rather: kernels `with` each step. */

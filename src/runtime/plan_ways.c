@@ -35,6 +35,8 @@ static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
         return NULL;
+    if (c->follow && !(c->follow = dync__arena_copy(&p->arena, c->follow, sizeof *c->follow)))
+        return NULL;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *slot = &p->slot[c->operand[i].slot];
         bool input = slot->kind == DYNC__SLOT_INPUT && slot->index < INT16_MAX;
@@ -90,6 +92,7 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     if (with < 0) return DYNC_OK;
     int slot = dync__epilogue_in_place(m->pb, m->step, m->n, i, with);
     dync__kernel *k = m->step[with].k;
+    if (slot >= 0 && dync__pass_on(DYNC__PASS_follow)) c->follow = dync__follow_of(m->pb, c, k);
     dync__buf *stored = NULL;
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
@@ -98,6 +101,7 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
+        c->follow = NULL;
         if (stored) stored->mode = DYNC__BUF_OUT;
         return DYNC_OK;
     }

@@ -27,7 +27,9 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
     }
     for (int i = 0; i < p->n_steps; i++) {
         const dync__kcall *c = p->step[i].call;
-        const char *with = c && p->step[i].code ? " with epilogue" : "";
+        const char *with = !c || !p->step[i].code ? ""
+                           : c->follow            ? " with epilogue in its tiles"
+                                                  : " with epilogue";
         dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         if (c) dync__attr_print(s, c->row->attr, &c->attr);

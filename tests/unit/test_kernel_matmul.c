@@ -230,6 +230,137 @@ TEST(gemm_with_packed_b_and_addends)
     dync__pool_set_threads(0);
 }
 
+/* ---- what follows the sums ------------------------------------------------------------------- */
+
+/* A few random primitives over the sum and at most two operands, the last one over all that is
+ * left. */
+static dync__after random_list(int dtype, const bool *same)
+{
+    static const uint8_t prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max,
+                                    DYNC__P_min, DYNC__P_neg, DYNC__P_abs, DYNC__P_fma,
+                                    DYNC__P_lt,  DYNC__P_rint};
+    dync__after list;
+    int picks[4] = {0}, n = test_random_int(1, 5);
+    memset(&list, 0, sizeof list);
+    list.n_sources = 3;
+    list.op[list.n++] =
+        (dync__after_op){.prim = DYNC__P_load, .type = (uint8_t)dtype, .arg = {-1, -1, -1}};
+    for (int i = 0; i < n; i++) {
+        dync__after_op op = {.prim = prims[test_random_int(0, 9)],
+                             .type = (uint8_t)dtype,
+                             .arg = {(int8_t)picks[test_random_int(0, 3)], -1, -1}};
+        int args = dync__prim_info(op.prim)->n_args, other = test_random_int(0, 3);
+        op.arg[0] = (int8_t)(list.n - 1);
+        if (other < 2) {
+            int source = test_random_int(1, 2);
+            list.op[list.n] = list.op[0];
+            list.op[list.n].source = (int8_t)source;
+            list.op[list.n++].same = same[source - 1];
+        } else if (other == 2) {
+            list.op[list.n] = list.op[0];
+            list.op[list.n].prim = DYNC__P_const_;
+            list.op[list.n++].imm.f = test_random_int(-2, 2) / 2.0;
+        }
+        for (int a = 1; a < args; a++)
+            op.arg[a] = (int8_t)(other < 3 && a == 1 ? list.n - 1 : picks[test_random_int(0, 3)]);
+        if (test_random_int(0, 1) && args == 2) {
+            int8_t first = op.arg[0];
+            op.arg[0] = op.arg[1], op.arg[1] = first;
+        }
+        if (op.prim == DYNC__P_lt) { /* the smaller one, by select */
+            op.type = DYNC_BOOL;
+            list.op[list.n++] = op;
+            op = (dync__after_op){.prim = DYNC__P_select,
+                                  .type = (uint8_t)dtype,
+                                  .arg = {(int8_t)(list.n - 1), op.arg[0], op.arg[1]}};
+        }
+        picks[test_random_int(0, 3)] = list.n;
+        list.op[list.n++] = op;
+    }
+    return list;
+}
+
+/* Tiles do to their sums what C does to them afterwards, to the bit. */
+TEST(lists_in_tiles)
+{
+    int lists = 0;
+    for (int round = 0; round < 1500; round++) {
+        bool wide = round % 4 == 3, adds = test_random_int(0, 1), aside = test_random_int(0, 1);
+        int64_t m = test_random_int(1, round % 5 ? 40 : 150), n = test_random_int(1, 90),
+                k = test_random_int(1, round % 7 ? 40 : 600);
+        bool same[2] = {test_random_int(0, 1), test_random_int(0, 1)};
+        int type = wide ? DYNC__GT_F64 : DYNC__GT_F32, dtype = wide ? DYNC_F64 : DYNC_F32;
+        size_t w = wide ? 8 : 4;
+        int64_t row[2] = {test_random_int(0, 1) ? n : 0, test_random_int(0, 1) ? n + 3 : 0};
+        char *a = malloc((size_t)(m * k) * w), *b = malloc((size_t)(k * n) * w),
+             *c[2] = {malloc((size_t)(m * n) * w), malloc((size_t)(m * n) * w)},
+             *d = malloc((size_t)(m * n) * w), *more = malloc((size_t)((m + 1) * (n + 3)) * w);
+        for (int64_t i = 0; i < m * k; i++)
+            dync__store_f64(a + i * (int64_t)w, dtype, test_random_real(-1, 1));
+        for (int64_t i = 0; i < k * n; i++)
+            dync__store_f64(b + i * (int64_t)w, dtype, test_random_real(-1, 1));
+        for (int64_t i = 0; i < m * n; i++)
+            dync__store_f64(d + i * (int64_t)w, dtype, test_random_real(-1, 1));
+        for (int64_t i = 0; i < (m + 1) * (n + 3); i++)
+            dync__store_f64(more + i * (int64_t)w, dtype,
+                            i % 11  ? test_random_real(-1, 1)
+                            : i % 2 ? (double)NAN
+                                    : -0.0);
+        dync__after list = random_list(dtype, same), with = list;
+        with.n += 2;
+        memmove(with.op + 3, list.op + 1, (size_t)(list.n - 1) * sizeof *list.op);
+        with.op[1] = list.op[0];
+        with.op[2] =
+            (dync__after_op){.prim = DYNC__P_add, .type = (uint8_t)dtype, .arg = {0, 1, -1}};
+        for (int i = 3; i < with.n; i++)
+            for (int e = 0; e < 3; e++) with.op[i].arg[e] += with.op[i].arg[e] >= 0 ? 2 : 0;
+        dync__gemm g[2];
+        dync__pool_set_threads(test_random_int(1, 3));
+        for (int i = 0; i < 2; i++)
+            g[i] = (dync__gemm){.type = type,
+                                .m = m,
+                                .n = n,
+                                .k = k,
+                                .a = a,
+                                .b = b,
+                                .c = c[i],
+                                .d = adds ? d : NULL,
+                                .d_row = n,
+                                .a_row = k,
+                                .a_col = 1,
+                                .b_row = aside ? 1 : n,
+                                .b_col = aside ? k : 1,
+                                .c_row = n,
+                                .c_col = 1};
+        g[1].after = (dync__gemm_after){
+            .flags = {with.n <= DYNC__AFTER_OPS ? dync__gt_after(type, &list) : 0,
+                      with.n <= DYNC__AFTER_OPS ? dync__gt_after(type, &with) : 0},
+            .more = {more, more},
+            .row = {row[0], row[1]},
+            .same = {same[0], same[1]}};
+        if (!g[1].after.flags[0] || !g[1].after.flags[1]) memset(&g[1].after, 0, sizeof g[1].after);
+        int flags = g[1].after.flags[0];
+        for (int i = 0; i < 2; i++) dync__gemm_run(&g[i]);
+        lists += g[1].followed;
+        if (g[1].followed) {
+            dync__gt_args x = {.c = c[0],
+                               .c_step = n * (int64_t)w,
+                               .more = {more, more},
+                               .more_step = {row[0] * (int64_t)w, row[1] * (int64_t)w}};
+            dync__gt_follow(flags, type, m, n, &x);
+        }
+        for (int64_t i = 0; i < m * n; i++) {
+            double x = dync__load_f64(c[0] + i * (int64_t)w, dtype),
+                   y = dync__load_f64(c[1] + i * (int64_t)w, dtype);
+            if (x != x && y != y) continue;
+            if (!EXPECT(memcmp(&x, &y, sizeof x) == 0)) break;
+        }
+        free(a), free(b), free(c[0]), free(c[1]), free(d), free(more);
+    }
+    dync__pool_set_threads(0);
+    if (dync__gt_can(DYNC__GT_F32)) EXPECT(lists > 0);
+}
+
 TEST(gemm_passes_nan_and_infinity)
 {
     enum { M = 17, N = 35, K = 9 };
